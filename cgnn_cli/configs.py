@@ -1,0 +1,180 @@
+"""The configuration of every stage: small frozen dataclasses, each field with its help text.
+
+The command line is generated from these fields, and exactly these fields go into an artifact's key, so an option
+is declared once. Nothing here imports more than the standard library.
+"""
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from cgnn_cli.errors import UsageError
+
+
+def option(default: Any, help: str, **limits: float) -> Any:
+    """Declare a field with its default, its help text and its limits (`minimum`, `maximum`, `above`)."""
+    return dataclasses.field(default=default, metadata={"help": help, **limits})
+
+
+@dataclass(frozen=True)
+class StageConfig:
+    """Base of the stage configurations: checks the limits of its fields."""
+
+    stage: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                continue
+            flag, limits = option_name(field.name), field.metadata
+            if not math.isfinite(value):
+                raise UsageError(f"{flag} must be a finite number, got {value}")
+            if "minimum" in limits and value < limits["minimum"]:
+                raise UsageError(f"{flag} must be at least {limits['minimum']}, got {value}")
+            if "above" in limits and value <= limits["above"]:
+                raise UsageError(f"{flag} must be greater than {limits['above']}, got {value}")
+            if "maximum" in limits and value > limits["maximum"]:
+                raise UsageError(f"{flag} must be at most {limits['maximum']}, got {value}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """What goes into the key and the provenance."""
+        return dataclasses.asdict(self)
+
+
+def option_name(field_name: str) -> str:
+    """The flag of a field: `weight_decay` is `--weight-decay`."""
+    return "--" + field_name.replace("_", "-")
+
+
+@dataclass(frozen=True)
+class RewireConfig(StageConfig):
+    stage: ClassVar[str] = "rewire"
+
+    method: Literal["path", "none"] = option(
+        "path",
+        "path: join the nodes in the order of their similarity to the mean node, and add a self-loop to each. "
+        "none: the walk on the largest strongly connected component as it is.",
+    )
+    walk: Literal["directed", "symmetric"] = option(
+        "directed", "directed: walk along A. symmetric: walk along A + A^T (the paper's CGNN_sym)."
+    )
+
+
+@dataclass(frozen=True)
+class DilapConfig(StageConfig):
+    stage: ClassVar[str] = "dilap"
+
+    form: Literal["incidence", "random-walk"] = option(
+        "incidence", "incidence: T = B diag(P) B^T (the paper's Eq. 5). random-walk: T = I - P (the form of its proof)."
+    )
+
+
+@dataclass(frozen=True)
+class CommuteConfig(StageConfig):
+    stage: ClassVar[str] = "commute"
+
+    solver: Literal["svd", "exact", "pi-only"] = option(
+        "svd",
+        "svd: the paper's rank-truncated scores. exact: true expected steps (dense). "
+        "pi-only: the control c = 1/pi_i + 1/pi_j.",
+    )
+    rank: int = option(5, "Rank of the truncated SVD (svd only).", minimum=1)
+    proximity: Literal["exp", "inverse", "ratio", "none"] = option(
+        "exp",
+        "exp: exp(-(c - row minimum)/scale). inverse: (row minimum/c)^(1/scale). "
+        "ratio: exp on c/(1/pi_i + 1/pi_j). none: every weight 1.",
+    )
+    scale: str = option("1", "Scale of the proximity: a number, `row-mean` or `median` (exp and ratio only).")
+    solver_seed: int = option(0, "Seed of the random projections (svd only).", minimum=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.solver == "pi-only" and self.proximity == "ratio":
+            raise UsageError(
+                "--solver pi-only with --proximity ratio gives every neighbour the same weight",
+                "use --proximity inverse or exp as the control, or --proximity none for equal weights",
+            )
+        self.scale_value()
+
+    def scale_value(self) -> float | str:
+        """The scale as a positive number, or the name of a data-dependent one."""
+        if self.scale in ("row-mean", "median"):
+            if self.proximity == "inverse":
+                raise UsageError(f"--scale {self.scale} is for exp and ratio; inverse takes a number")
+            return self.scale
+        try:
+            value = float(self.scale)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and value > 0):
+            raise UsageError(f"--scale must be a positive number, row-mean or median, got {self.scale!r}")
+        return value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Only what the chosen solver and proximity read: `--rank` does not change an exact result."""
+        values = super().to_dict()
+        if self.solver != "svd":
+            del values["rank"], values["solver_seed"]
+        if self.proximity == "none":
+            del values["scale"]
+        else:
+            values["scale"] = self.scale_value()
+        return values
+
+
+@dataclass(frozen=True)
+class TrainConfig(StageConfig):
+    stage: ClassVar[str] = "train"
+
+    model: Literal["cgnn", "dirgnn"] = option("cgnn", "Model to train; `cgnn models` describes them.")
+    layers: int = option(2, "Number of graph layers.", minimum=1)
+    hidden: int = option(64, "Width of the hidden layers.", minimum=1)
+    head_layers: int = option(1, "Linear layers after the graph layers; 0: the last graph layer gives the classes.", minimum=0)
+    aggregation: Literal["mean", "weighted-mean", "sym", "sym-out"] = option(
+        "mean", "cgnn: how messages are normalised. mean is the paper's: divided by the number of neighbours."
+    )
+    combine: Literal["mean", "sum"] = option(
+        "mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages."
+    )
+    self_share: float = option(1 / 3, "cgnn: the share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
+    variant: Literal["sage", "gcn"] = option("sage", "dirgnn: which layer is made directional.")
+    alpha: float = option(0.5, "Share of the out-neighbours among the messages.", minimum=0, maximum=1)
+    activation: Literal["relu", "elu", "gelu", "tanh"] = option("relu", "Activation between layers.")
+    dropout: float = option(0.5, "Dropout after each hidden layer.", minimum=0, maximum=0.99)
+    jumping_knowledge: Literal["none", "max", "cat"] = option("none", "Combine the outputs of all graph layers.")
+    l2_norm: bool = option(False, "Scale the rows of each hidden layer to length 1.")
+    feature_scaling: Literal["none", "row", "l2", "standard"] = option(
+        "none", "Scale features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1."
+    )
+    lr: float = option(0.01, "Learning rate (Adam).", above=0)
+    weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
+    epochs: int = option(1000, "Most epochs.", minimum=1)
+    patience: int = option(100, "Stop after this many epochs without a better validation accuracy.", minimum=1)
+    seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.head_layers == 0 and self.jumping_knowledge != "none":
+            raise UsageError("--jumping-knowledge needs a head", "use --head-layers 1")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Without the options of the other model: they do not change the result."""
+        values = super().to_dict()
+        unread = ("variant",) if self.model == "cgnn" else ("aggregation", "combine", "self_share")
+        for name in unread:
+            del values[name]
+        if self.model == "cgnn" and self.combine == "sum":
+            del values["self_share"]
+        return values
+
+
+@dataclass(frozen=True)
+class EvalConfig(StageConfig):
+    stage: ClassVar[str] = "eval"
+
+
+CONFIGS: dict[str, type[StageConfig]] = {
+    config.stage: config for config in (RewireConfig, DilapConfig, CommuteConfig, TrainConfig, EvalConfig)
+}

@@ -1,0 +1,67 @@
+"""The one tree of errors, and the exit code of each branch.
+
+Every error says what is wrong and where; `hint` says what to do next.
+"""
+
+from typing import ClassVar
+
+
+class CgnnError(Exception):
+    """Something the user can act on. Its message is one line."""
+
+    exit_code: ClassVar[int] = 1
+    meaning: ClassVar[str] = "a bug in cgnn"
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(CgnnError):
+    exit_code = 2
+    meaning = "wrong use: an unknown option, a value out of range, options that contradict each other"
+
+
+class DataError(CgnnError):
+    exit_code = 3
+    meaning = "bad data: an input file that cannot be read, or a graph that the stage cannot work on"
+
+
+class UpstreamError(CgnnError):
+    exit_code = 4
+    meaning = "a missing or wrong upstream artifact"
+
+
+class CorruptError(CgnnError):
+    exit_code = 5
+    meaning = "a corrupt artifact that was named by the user"
+
+
+class BusyError(CgnnError):
+    exit_code = 6
+    meaning = "another process holds the lock for longer than --lock-timeout"
+
+
+class ResourceError(CgnnError):
+    exit_code = 7
+    meaning = "not enough memory or disk, or a store that cannot be written"
+
+
+class NumericalError(CgnnError):
+    exit_code = 8
+    meaning = "a numerical failure: no convergence, or values that cannot be used"
+
+
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+TERMINATED = 143
+
+EXIT_CODES: dict[int, str] = {
+    0: "success",
+    1: CgnnError.meaning,
+    **{error.exit_code: error.meaning for error in CgnnError.__subclasses__()},
+    INTERRUPTED: "stopped by Ctrl-C",
+    BROKEN_PIPE: "the reader of standard output went away",
+    TERMINATED: "stopped by SIGTERM",
+}

@@ -1,0 +1,183 @@
+"""The data that flows between the stages: plain numpy arrays and scipy CSR matrices, with their invariants.
+
+    Graph -> Rewired -> Dilap -> CommuteTimes -> Checkpoint -> Scores
+
+Each type knows how to become the elements of an artifact and back; none of them reads or writes a file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from cgnn_cli.errors import DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+UNUSED, TRAIN, VALIDATION, TEST = 0, 1, 2, 3
+SPLIT_PARTS = {"train": TRAIN, "val": VALIDATION, "test": TEST}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageData:
+    """Base of the types below. `summary` holds figures and notes about the data, and is not an element."""
+
+    summary: dict[str, Any] = field(default_factory=dict, compare=False)
+
+    def to_elements(self) -> dict[str, Any]:
+        fields = (item.name for item in dataclasses.fields(self) if item.name != "summary")
+        return {name: getattr(self, name) for name in fields if getattr(self, name) is not None}
+
+    @classmethod
+    def from_elements(cls, elements: dict[str, Any], summary: dict[str, Any]) -> Self:
+        return cls(**elements, summary=summary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph(StageData):
+    """A directed graph with what is known about its nodes.
+
+    adjacency: N x N CSR, entry (i, j) is the weight of the edge i -> j (1 when unweighted); sorted, no repeats.
+    features: N x F array or CSR matrix; absent where the graph has none.
+    labels: class index of every node, -1 where unknown; class_names: their names.
+    node_ids: the user's ids; absent where they are 0..N-1.
+    splits: one row a split; 0 unused, 1 train, 2 validation, 3 test.
+    """
+
+    adjacency: csr_array
+    features: np.ndarray | csr_array | None = None
+    labels: np.ndarray | None = None
+    class_names: np.ndarray | None = None
+    node_ids: np.ndarray | None = None
+    splits: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        count = self.node_count
+        if self.adjacency.shape != (count, count):
+            raise DataError(f"the adjacency matrix has shape {self.adjacency.shape}, which is not square")
+        if count == 0:
+            raise DataError("the graph has no nodes")
+        for name in ("features", "labels", "node_ids"):
+            value = getattr(self, name)
+            if value is not None and value.shape[0] != count:
+                raise DataError(f"{name} has {value.shape[0]} rows, but the graph has {count} nodes")
+        if self.splits is not None and (self.splits.ndim != 2 or self.splits.shape[1] != count):
+            raise DataError(f"splits has shape {self.splits.shape}, but the graph has {count} nodes")
+
+    @property
+    def node_count(self) -> int:
+        return int(self.adjacency.shape[0])
+
+    @property
+    def class_count(self) -> int:
+        return 0 if self.class_names is None else len(self.class_names)
+
+    @property
+    def split_count(self) -> int:
+        return 0 if self.splits is None else len(self.splits)
+
+    @cached_property
+    def edges(self) -> csr_array:
+        """The adjacency without self-loops: the edges that carry commute times, weights and messages."""
+        from cgnn_cli.numerics.transition import without_self_loops
+
+        return without_self_loops(self.adjacency)
+
+    @property
+    def is_weighted(self) -> bool:
+        return bool(np.any(self.adjacency.data != 1))
+
+    def ids(self) -> np.ndarray:
+        """The user's node ids as strings."""
+        if self.node_ids is None:
+            return np.arange(self.node_count).astype(str)
+        return np.char.decode(self.node_ids, "utf-8")
+
+    def class_labels(self) -> list[str]:
+        """The names of the classes as strings."""
+        return [] if self.class_names is None else [str(name) for name in np.char.decode(self.class_names, "utf-8")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewired(StageData):
+    """The graph that is walked: a strongly connected adjacency over `nodes` (all of them for `--method path`)."""
+
+    adjacency: csr_array
+    nodes: np.ndarray
+    order: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dilap(StageData):
+    """The walk and its digraph Laplacian: transition P, its Perron vector pi, and the DiLap T, over `nodes`."""
+
+    transition: csr_array
+    perron: np.ndarray
+    laplacian: csr_array
+    nodes: np.ndarray
+
+    def weighted(self) -> csr_array:
+        """The weighted DiLap diag(pi) T."""
+        from scipy.sparse import csr_array, diags_array
+
+        return csr_array(diags_array(self.perron) @ self.laplacian)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommuteTimes(StageData):
+    """Hitting times both ways, commute time and both weights for each edge of the original graph, in CSR order.
+
+    hitting is h(source, target), hitting_back is h(target, source); weight_out is C_out[source, target], the weight
+    the source gives its out-neighbour; weight_in is C_in[target, source]. Edges that the walk does not reach hold NaN
+    times and weight 0.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    hitting: np.ndarray
+    hitting_back: np.ndarray
+    commute: np.ndarray
+    weight_out: np.ndarray
+    weight_in: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(StageData):
+    """One trained model: the weights of its best epoch and the history of its training."""
+
+    weights: dict[str, np.ndarray]
+    history: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(StageData):
+    """The models trained on several splits: `fits` maps the number of a split to its weights and history."""
+
+    fits: dict[str, Any]
+
+    def fit(self, split: int) -> Fit:
+        return Fit(**self.fits[str(split)])
+
+    def split_numbers(self) -> list[int]:
+        return sorted(int(name) for name in self.fits)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scores(StageData):
+    """What the models of a checkpoint reach: one row a split in each array."""
+
+    splits: np.ndarray
+    predictions: np.ndarray
+    confusion: np.ndarray
+    accuracy: np.ndarray
+    validation_accuracy: np.ndarray
+    train_accuracy: np.ndarray
+    macro_f1: np.ndarray
+    precision: np.ndarray
+    recall: np.ndarray
+    f1: np.ndarray

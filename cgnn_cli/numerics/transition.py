@@ -1,0 +1,63 @@
+"""The random walk: transition matrix, digraph Laplacian, strongly connected parts."""
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from cgnn_cli.errors import DataError
+
+
+def canonical_csr(matrix: csr_array) -> csr_array:
+    """Sorted CSR in float64 with int32 indices where they fit, repeats summed, zeros dropped."""
+    matrix = csr_array(matrix, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    if max(matrix.nnz, *matrix.shape) <= np.iinfo(np.int32).max:
+        matrix.indices, matrix.indptr = matrix.indices.astype(np.int32), matrix.indptr.astype(np.int32)
+    return matrix
+
+
+def row_of_entries(matrix: csr_array) -> np.ndarray:
+    """The row of each stored entry, in storage order."""
+    return np.repeat(np.arange(matrix.shape[0], dtype=matrix.indices.dtype), np.diff(matrix.indptr))
+
+
+def without_self_loops(matrix: csr_array) -> csr_array:
+    """The matrix without its diagonal."""
+    rows = row_of_entries(matrix)
+    keep = rows != matrix.indices
+    if keep.all():
+        return matrix
+    return canonical_csr(csr_array((matrix.data[keep], (rows[keep], matrix.indices[keep])), shape=matrix.shape))
+
+
+def transition_matrix(adjacency: csr_array) -> csr_array:
+    """P = D^-1 A, row-stochastic."""
+    totals = np.asarray(adjacency.sum(axis=1)).ravel()
+    if (totals <= 0).any():
+        node = int(np.argmax(totals <= 0))
+        raise DataError(f"state {node} of the walk has no way out, so its transition probabilities are undefined")
+    return canonical_csr(diags_array(1 / totals) @ adjacency)
+
+
+def incidence_laplacian(transition: csr_array) -> csr_array:
+    """T = B diag(P_ij) B^T with B the signed incidence matrix: the Laplacian of the weights P + P^T.
+
+    Self-loops contribute nothing. Symmetric, and its rows sum to zero (Eq. 5 of the paper).
+    """
+    moves = without_self_loops(transition)
+    symmetric = canonical_csr(moves + moves.T)
+    degree = np.asarray(symmetric.sum(axis=1)).ravel()
+    return canonical_csr(diags_array(degree, shape=symmetric.shape) - symmetric)
+
+
+def random_walk_laplacian(transition: csr_array) -> csr_array:
+    """T = I - P, the form that the paper's proof uses."""
+    return canonical_csr(diags_array(np.ones(transition.shape[0])) - transition)
+
+
+def strong_components(adjacency: csr_array) -> tuple[int, np.ndarray]:
+    """Number of strongly connected components, and the component of each node."""
+    count, labels = connected_components(adjacency, directed=True, connection="strong")
+    return int(count), labels

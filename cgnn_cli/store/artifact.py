@@ -1,0 +1,198 @@
+"""The artifact file: a header and elements, in HDF5 (the store's format) or NPZ, with checksums over both.
+
+Reading never trusts a file: its root type, version and checksum are verified before anything is returned, and nothing
+in it is ever executed.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
+from cgnn_cli.store.crashpoints import crash_point
+from cgnn_cli.store.elements import Elements, checksum, flatten, read_hdf5, unflatten, write_hdf5
+from cgnn_cli.store.keys import canonical_json
+
+FORMAT_VERSION = 1
+ROOT_TYPES = {
+    "graph": "cgnn-graph",
+    "rewire": "cgnn-rewired",
+    "dilap": "cgnn-dilap",
+    "commute": "cgnn-commute",
+    "fit": "cgnn-fit",
+    "train": "cgnn-checkpoint",
+    "eval": "cgnn-scores",
+}
+HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+NPZ_HEADER = "cgnn-header"
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an artifact is and where it came from; `provenance` alone may vary between equal runs."""
+
+    stage: str
+    key: str
+    algorithm: int
+    config: dict[str, Any]
+    inputs: dict[str, str]
+    summary: dict[str, Any]
+    provenance: dict[str, Any] = field(default_factory=dict)
+    payload: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """How long the stage took when the artifact was made."""
+        return float(self.provenance.get("seconds", 0.0))
+
+    def to_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Artifact:
+    header: Header
+    elements: Elements
+
+
+def payload_checksum(header: Header, elements: Elements) -> str:
+    """The checksum that equal artifacts share: everything but the provenance."""
+    fixed = {name: value for name, value in header.to_json().items() if name not in ("provenance", "payload")}
+    return checksum(elements, header=canonical_json({"format": FORMAT_VERSION, **fixed}))
+
+
+def sealed(artifact: Artifact) -> Artifact:
+    """The artifact with its payload checksum filled in."""
+    payload = payload_checksum(artifact.header, artifact.elements)
+    return Artifact(dataclasses.replace(artifact.header, payload=payload), artifact.elements)
+
+
+def _seal_of(header: Header) -> str:
+    return hashlib.sha256(canonical_json(header.to_json()).encode()).hexdigest()
+
+
+def write_h5(path: Path, artifact: Artifact) -> None:
+    """Write a sealed artifact; the caller publishes the file."""
+    import h5py
+
+    header = artifact.header
+    with h5py.File(path, "w", track_order=False) as file:
+        file.attrs["encoding-type"] = ROOT_TYPES[header.stage]
+        file.attrs["encoding-version"] = str(FORMAT_VERSION)
+        file.attrs["header"] = canonical_json(header.to_json())
+        file.attrs["header-sha256"] = _seal_of(header)
+        crash_point("header-written")
+        write_hdf5(file, artifact.elements)
+        crash_point("elements-written")
+
+
+def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
+    """Write the same elements flat, with the header as UTF-8 bytes."""
+    import numpy as np
+
+    text = canonical_json({"type": ROOT_TYPES[artifact.header.stage], "version": FORMAT_VERSION,
+                           "header": artifact.header.to_json(), "header-sha256": _seal_of(artifact.header)})
+    np.savez_compressed(file, **{NPZ_HEADER: np.frombuffer(text.encode(), dtype=np.uint8)},  # type: ignore[arg-type]
+                        **flatten(artifact.elements))
+
+
+def read(path: Path) -> Artifact:
+    """Read and fully verify an artifact file of either format."""
+    try:
+        with open(path, "rb") as file:
+            magic = file.read(8)
+    except OSError as error:
+        raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+    if magic.startswith(HDF5_MAGIC):
+        artifact = _read_h5(path)
+    elif magic.startswith(b"PK"):
+        artifact = _read_npz(path)
+    else:
+        raise CorruptError(f"{path} is not a cgnn artifact, or its beginning is damaged")
+    if payload_checksum(artifact.header, artifact.elements) != artifact.header.payload:
+        raise CorruptError(f"{path} is damaged: its content does not match its checksum")
+    return artifact
+
+
+def _read_h5(path: Path) -> Artifact:
+    import h5py
+
+    try:
+        # Published files never change, so HDF5's own lock is not needed; some network disks refuse it.
+        with h5py.File(path, "r", locking=False) as file:
+            attributes = {name: file.attrs[name] for name in file.attrs}
+            header = _parse_header(
+                path,
+                str(attributes.get("encoding-type")),
+                str(attributes.get("encoding-version")),
+                str(attributes.get("header")),
+                str(attributes.get("header-sha256")),
+            )
+            return Artifact(header, read_hdf5(file))
+    except CorruptError as error:
+        raise CorruptError(f"{path} is damaged: {error.message}") from error
+    except MemoryError as error:
+        raise ResourceError(f"not enough memory to read {path}") from error
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeDecodeError) as error:
+        raise CorruptError(f"{path} is damaged: HDF5 cannot read it") from error
+
+
+def _read_npz(path: Path) -> Artifact:
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            text = json.loads(archive[NPZ_HEADER].tobytes().decode())
+            header = _parse_header(
+                path, text["type"], str(text["version"]), canonical_json(text["header"]), text["header-sha256"]
+            )
+            flat = {name: archive[name] for name in archive.files if name != NPZ_HEADER}
+        return Artifact(header, unflatten(flat))
+    except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
+    except Exception as error:  # zlib.error is not exported under a stable name by numpy's reader
+        if type(error).__module__ == "zlib":
+            raise CorruptError(f"{path} is damaged: its compressed data cannot be read") from error
+        raise
+
+
+def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str) -> Header:
+    if root_type not in ROOT_TYPES.values():
+        raise UpstreamError(f"{path} is not a cgnn artifact (its type is {root_type!r})")
+    if version.isdigit() and int(version) > FORMAT_VERSION:
+        raise UpstreamError(
+            f"{path} was written in artifact format {version}, this cgnn reads up to {FORMAT_VERSION}",
+            "upgrade cgnn, or run the stage again with this one",
+        )
+    try:
+        header = Header(**json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise CorruptError("its header cannot be read") from error
+    if version != str(FORMAT_VERSION) or _seal_of(header) != seal or ROOT_TYPES.get(header.stage) != root_type:
+        raise CorruptError("its header does not match its checksum")
+    return header
+
+
+def file_sha256(path: Path) -> str:
+    """sha256 of a file's bytes."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a small file so that readers see the old content or the new, never a part."""
+    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,58 @@
+"""Provenance: who made an artifact, when, with what; recorded beside the payload, never part of the key."""
+
+import platform
+import resource
+import shlex
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from cgnn_cli import __version__
+
+LIBRARIES = ("numpy", "scipy", "h5py", "torch", "torch-geometric", "joblib", "typer", "rich")
+
+
+def library_versions() -> dict[str, str]:
+    """Installed versions of what the numbers depend on."""
+    versions = {"cgnn": __version__, "python": platform.python_version()}
+    for name in LIBRARIES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def source_revision() -> str:
+    """The git commit of a source checkout, with `-dirty` if it was changed; empty for an installed package."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return ""
+    try:
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=5, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+class Recorder:
+    """Measures one computation: make it before, call `provenance` after."""
+
+    def __init__(self) -> None:
+        self._started = datetime.now(UTC)
+        self._clock = time.perf_counter()
+
+    def provenance(self) -> dict[str, Any]:
+        return {
+            "started": self._started.isoformat(timespec="microseconds"),
+            "seconds": round(time.perf_counter() - self._clock, 4),
+            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "command": shlex.join(["cgnn", *sys.argv[1:]]),
+            "host": platform.node(),
+            "revision": source_revision(),
+            "versions": library_versions(),
+        }

@@ -1,0 +1,265 @@
+"""The store: a folder of published artifacts, each complete and checksummed, or not there.
+
+    STORE/<stage>/<key>.h5       the artifact, read-only
+    STORE/<stage>/<key>.json     its side record: header, size and sha256 of the file
+    STORE/datasets/<name>.json   which graph artifact a dataset name stands for
+    STORE/latest/<stage>.json    which artifact of a stage was last made or asked for
+    STORE/quarantine/            damaged files, moved out of the way
+    STORE/locks/                 locks that save duplicate work; nothing depends on them
+"""
+
+import contextlib
+import errno
+import json
+import os
+import platform
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from cgnn_cli.errors import BusyError, CgnnError, CorruptError, ResourceError, UpstreamError
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
+from cgnn_cli.store.crashpoints import crash_point
+from cgnn_cli.store.elements import flatten
+
+OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+@dataclass(frozen=True)
+class Store:
+    """A folder of artifacts. `warn` is told about repairs; `lock_timeout` is in seconds, negative for ever."""
+
+    root: Path
+    warn: Callable[[str], None] = lambda message: None
+    lock_timeout: float = -1
+
+    def path(self, stage: str, key: str) -> Path:
+        """Where the artifact lies, or would lie."""
+        return self.root / stage / f"{key}.h5"
+
+    def find(self, stage: str, key: str) -> Header | None:
+        """The header of a verified artifact, or None. A damaged one is quarantined and counts as missing."""
+        path = self.path(stage, key)
+        try:
+            size = path.stat().st_size
+        except OSError:
+            return None
+        record = self._read_json(path.with_suffix(".json"))
+        try:
+            if record.get("size") == size and record.get("file_sha256") == files.file_sha256(path):
+                header = Header(**record["header"])
+                if header.key == key and header.stage == stage:
+                    return header
+        except (OSError, TypeError, KeyError):
+            pass
+        return self._adopt(stage, key)
+
+    def _adopt(self, stage: str, key: str) -> Header | None:
+        """Verify an artifact whose record is missing or does not fit, and write the record anew."""
+        path = self.path(stage, key)
+        try:
+            header = files.read(path).header
+            if header.key != key or header.stage != stage:
+                raise CorruptError(f"{path} holds the artifact {header.stage} {header.key}")
+        except CgnnError as error:
+            if path.exists():
+                self._quarantine(path, error.message)
+            return None
+        with contextlib.suppress(OSError):
+            self._protect_and_record(path, header)
+        return header
+
+    def load(self, stage: str, key: str) -> Artifact:
+        """Read a whole artifact; its content is verified against its checksum."""
+        return files.read(self.path(stage, key))
+
+    def publish(self, artifact: Artifact) -> Header:
+        """Write an artifact under its key: temporary file, verification, fsync, rename, side record."""
+        artifact = files.sealed(artifact)
+        header, path = artifact.header, self.path(artifact.header.stage, artifact.header.key)
+        needed = sum(array.nbytes for array in flatten(artifact.elements).values())
+        temporary = path.with_name(f".{header.key}.{os.urandom(6).hex()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary.touch()
+            crash_point("temporary-opened")
+            files.write_h5(temporary, artifact)
+            if files.read(temporary).header != header:
+                raise CorruptError(f"{temporary} does not read back as it was written")
+            crash_point("verified")
+            _sync(temporary)
+            crash_point("synced")
+            _replace(temporary, path)
+            _sync(path.parent)
+            crash_point("renamed")
+            self._protect_and_record(path, header)
+        except OSError as error:
+            raise self._storage_error(error, needed) from error
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+        return header
+
+    def _protect_and_record(self, path: Path, header: Header) -> None:
+        path.chmod(0o444)
+        crash_point("protected")
+        record = {"header": header.to_json(), "size": path.stat().st_size, "file_sha256": files.file_sha256(path)}
+        self._write_json(path.with_suffix(".json"), record)
+        crash_point("recorded")
+
+    def check_writable(self) -> None:
+        """Fail before hours of work if the result could not be written."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise self._storage_error(error, 0) from error
+        if not os.access(self.root, os.W_OK | os.X_OK):
+            raise ResourceError(f"the store {self.root} cannot be written", "choose another one with --store")
+
+    def _storage_error(self, error: OSError, needed: int) -> CgnnError:
+        """What a failed write means for the user."""
+        if error.errno in OUT_OF_SPACE or (error.errno is None and _free_bytes(self.root) < needed):
+            return ResourceError(
+                f"no room in the store {self.root}: up to {needed:,} bytes needed, {_free_bytes(self.root):,} free",
+                "free some space, or choose another store with --store",
+            )
+        if error.errno in READ_ONLY:
+            return ResourceError(f"the store {self.root} cannot be written: {error.strerror}", "choose another with --store")
+        return ResourceError(f"cannot write to the store {self.root}: {error}", "choose another one with --store")
+
+    def _quarantine(self, path: Path, reason: str) -> None:
+        folder = self.root / "quarantine"
+        kept = folder / f"{path.parent.name}-{path.stem}-{time.time_ns()}.h5"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            os.replace(path, kept)
+            path.with_suffix(".json").unlink(missing_ok=True)
+            self.warn(f"damaged cache entry moved to {kept}: {reason}")
+        except OSError:
+            self.warn(f"damaged cache entry ignored: {reason}")
+
+    @contextlib.contextmanager
+    def lock(self, stage: str, key: str) -> Iterator[None]:
+        """Hold the lock of a key while computing it. Where locks do not work, go on without one."""
+        from filelock import FileLock, Timeout
+
+        path = self.root / "locks" / f"{stage}-{key}.lock"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(path)
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                self.warn(f"waiting for {_owner_of(path)}, which is computing {stage} {key[:12]}")
+                lock.acquire(timeout=self.lock_timeout)
+            path.with_suffix(".owner").write_text(f"{platform.node()}:{os.getpid()}")
+        except Timeout as error:
+            raise BusyError(
+                f"{_owner_of(path)} has been computing {stage} {key[:12]} for more than {self.lock_timeout:g} s",
+                "wait for it, or give a longer --lock-timeout",
+            ) from error
+        except (OSError, NotImplementedError) as error:
+            self.warn(f"no locks in {path.parent} ({error}); going on without, at worst work is done twice")
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def headers(self, stage: str) -> list[Header]:
+        """The recorded artifacts of a stage, oldest first. Only the side records are read."""
+        found = []
+        for path in (self.root / stage).glob("*.json"):
+            with contextlib.suppress(TypeError, KeyError):
+                if path.with_suffix(".h5").exists():
+                    found.append(Header(**self._read_json(path)["header"]))
+        return sorted(found, key=lambda header: (str(header.provenance.get("started")), header.key))
+
+    def remember_latest(self, header: Header) -> None:
+        """Note that this artifact was the last of its stage to be made or asked for."""
+        with contextlib.suppress(OSError):
+            self._write_json(self.root / "latest" / f"{header.stage}.json", {"key": header.key})
+
+    def latest(self, stage: str) -> Header | None:
+        """The artifact of a stage that was last made or asked for."""
+        key = self._read_json(self.root / "latest" / f"{stage}.json").get("key")
+        headers = self.headers(stage)
+        return next((header for header in headers if header.key == key), headers[-1] if headers else None)
+
+    def resolve(self, name: str) -> tuple[str, str]:
+        """Stage and key of the artifact whose key starts with `name`."""
+        matches = sorted(
+            {(path.parent.name, path.stem) for stage in ROOT_TYPES for path in (self.root / stage).glob(f"{name}*.h5")}
+        ) if name.isalnum() else []
+        if not matches:
+            raise UpstreamError(f"{name} is neither a file nor a key in the store {self.root}", "`cgnn data list` and the "
+                                "output of the stages show what is there")
+        if len(matches) > 1:
+            raise UpstreamError(f"the key {name} is ambiguous in the store {self.root}", "give more of its letters")
+        return matches[0]
+
+    def dataset(self, name: str) -> dict[str, Any]:
+        """The record of a dataset name: its graph key and source; empty where the store does not know it."""
+        return self._read_json(self.root / "datasets" / f"{name}.json")
+
+    def set_dataset(self, name: str, record: dict[str, Any]) -> None:
+        try:
+            self._write_json(self.root / "datasets" / f"{name}.json", record)
+        except OSError as error:
+            raise self._storage_error(error, 0) from error
+
+    def dataset_names(self) -> list[str]:
+        return sorted(path.stem for path in (self.root / "datasets").glob("*.json"))
+
+    @staticmethod
+    def _write_json(path: Path, value: dict[str, Any]) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomically(path, json.dumps(value, indent=1, sort_keys=True).encode())
+
+    @staticmethod
+    def _read_json(path: Path) -> dict[str, Any]:
+        """A JSON object, or an empty one where the file is missing or damaged."""
+        try:
+            value = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+
+def _owner_of(lock: Path) -> str:
+    """Who holds a lock, as host:pid; only for messages."""
+    try:
+        return lock.with_suffix(".owner").read_text()
+    except OSError:
+        return "another process"
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _replace(source: Path, target: Path) -> None:
+    """Rename; network disks may answer ESTALE once or twice."""
+    for _ in range(2):
+        try:
+            return os.replace(source, target)
+        except OSError as error:
+            if error.errno != errno.ESTALE:
+                raise
+    os.replace(source, target)
+
+
+def _free_bytes(folder: Path) -> int:
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
