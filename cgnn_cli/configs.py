@@ -131,13 +131,13 @@ class TrainConfig(StageConfig):
     model: Literal["cgnn", "dirgnn"] = option("cgnn", "Model to train; `cgnn models` describes them.")
     layers: int = option(2, "Number of graph layers.", minimum=1)
     hidden: int = option(64, "Width of the hidden layers.", minimum=1)
-    head_layers: int = option(1, "Linear layers after the graph layers; 0: the last graph layer gives the classes.", minimum=0)
+    head_layers: int = option(
+        1, "Linear layers after the graph layers; 0: the last graph layer gives the classes.", minimum=0
+    )
     aggregation: Literal["mean", "weighted-mean", "sym", "sym-out"] = option(
         "mean", "cgnn: how messages are normalised. mean is the paper's: divided by the number of neighbours."
     )
-    combine: Literal["mean", "sum"] = option(
-        "mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages."
-    )
+    combine: Literal["mean", "sum"] = option("mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages.")
     self_share: float = option(1 / 3, "cgnn: the share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
     variant: Literal["sage", "gcn"] = option("sage", "dirgnn: which layer is made directional.")
     alpha: float = option(0.5, "Share of the out-neighbours among the messages.", minimum=0, maximum=1)
@@ -148,7 +148,7 @@ class TrainConfig(StageConfig):
     feature_scaling: Literal["none", "row", "l2", "standard"] = option(
         "none", "Scale features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1."
     )
-    lr: float = option(0.01, "Learning rate (Adam).", above=0)
+    lr: float = option(0.01, "Learning rate (Adam).", above=0, maximum=1e12)
     weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
     epochs: int = option(1000, "Most epochs.", minimum=1)
     patience: int = option(100, "Stop after this many epochs without a better validation accuracy.", minimum=1)

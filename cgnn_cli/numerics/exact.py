@@ -1,5 +1,7 @@
 """True hitting times by the dense fundamental matrix: the oracle that the other solvers are measured against."""
 
+import warnings
+
 import numpy as np
 import scipy.linalg
 from scipy.sparse import csr_array
@@ -13,8 +15,11 @@ def fundamental_matrix(transition: csr_array, perron: np.ndarray) -> np.ndarray:
     system[np.diag_indices_from(system)] += 1
     system += perron
     try:
-        inverse: np.ndarray = scipy.linalg.inv(system, overwrite_a=True, check_finite=False)
-    except scipy.linalg.LinAlgError as error:
+        with warnings.catch_warnings():
+            # Newer releases of scipy only warn of a matrix that is singular to working precision.
+            warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+            inverse: np.ndarray = scipy.linalg.inv(system, overwrite_a=True, check_finite=False)
+    except (scipy.linalg.LinAlgError, scipy.linalg.LinAlgWarning) as error:
         raise NumericalError(f"the fundamental matrix cannot be computed: {error}") from error
     return inverse
 

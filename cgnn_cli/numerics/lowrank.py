@@ -6,46 +6,59 @@ import numpy as np
 from scipy.sparse import csr_array
 
 OVERSAMPLING = 10
-POWER_ITERATIONS = 4
+RESIDUAL_GOAL = 1e-8
+MOST_POWER_ITERATIONS = 300
 
 
 @dataclass(frozen=True)
 class TruncatedSvd:
-    """T ~ left diag(singular) right^T."""
+    """T ~ left diag(singular) right^T, with the largest relative residual of the kept triplets."""
 
     left: np.ndarray
     singular: np.ndarray
     right: np.ndarray
+    residual: float
+    iterations: int
 
 
 def truncated_svd(matrix: csr_array, rank: int, seed: int, *, symmetric: bool = False) -> TruncatedSvd:
-    """Randomised truncated SVD (Halko, Martinsson and Tropp, 2011): range finder, power iterations, small problem.
+    """Randomised truncated SVD (Halko, Martinsson and Tropp, 2011): range finder with power iterations.
 
-    For a symmetric positive semi-definite matrix the small problem is an eigenproblem, so that left equals right.
+    A fixed small number of iterations leaves scores that depend on the seed (on citeseer their rank correlation
+    between two seeds is 0.66 after 4), so the iterations go on until the residual ||T^T u - s v|| / s_1 is small.
+    `symmetric` means positive semi-definite too; then left equals right.
     """
-    size = matrix.shape[0]
-    transposed = matrix if symmetric else csr_array(matrix.T)
-    probes = np.random.default_rng(seed).standard_normal((size, min(rank + OVERSAMPLING, size)))
-    basis = np.linalg.qr(matrix @ probes)[0]
-    for _ in range(POWER_ITERATIONS):
-        basis = np.linalg.qr(transposed @ basis)[0]
-        basis = np.linalg.qr(matrix @ basis)[0]
-    if symmetric:
-        values, vectors = np.linalg.eigh(basis.T @ (matrix @ basis))
-        largest = np.argsort(-values, kind="stable")[:rank]
-        left = basis @ vectors[:, largest]
-        return TruncatedSvd(left, np.maximum(values[largest], 0), left)
-    small_left, singular, right = np.linalg.svd((transposed @ basis).T, full_matrices=False)
-    return TruncatedSvd((basis @ small_left)[:, :rank], singular[:rank], right[:rank].T)
+    probes = np.random.default_rng(seed).standard_normal((matrix.shape[0], min(rank + OVERSAMPLING, matrix.shape[0])))
+    step = _symmetric_step if symmetric else _general_step
+    transposed = matrix if symmetric else csr_array(matrix.T.tocsr())
+    basis = np.linalg.qr(transposed @ probes)[0]
+    for iteration in range(1, MOST_POWER_ITERATIONS + 1):
+        left, singular, right, image = step(matrix, transposed, basis)
+        defect = np.linalg.norm(image[:, :rank] - right[:, :rank] * singular[:rank], axis=0)
+        residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
+        if residual <= RESIDUAL_GOAL:
+            break
+        basis = np.linalg.qr(image)[0]
+    return TruncatedSvd(left[:, :rank], singular[:rank], right[:, :rank], residual, iteration)
 
 
-def svd_residual(matrix: csr_array, factors: TruncatedSvd) -> float:
-    """Largest relative residual ||T v_k - s_k u_k|| / s_1 over the kept triplets."""
-    largest = factors.singular.max(initial=0)
-    if largest == 0:
-        return 0.0
-    defect = matrix @ factors.right - factors.left * factors.singular
-    return float(np.max(np.linalg.norm(defect, axis=0)) / largest)
+def _symmetric_step(
+    matrix: csr_array, transposed: csr_array, basis: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Rayleigh-Ritz: vectors u, values s, u again, and T u."""
+    product = matrix @ basis
+    values, vectors = np.linalg.eigh(basis.T @ product)
+    values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
+    ritz = basis @ vectors
+    return ritz, values, ritz, product @ vectors
+
+
+def _general_step(
+    matrix: csr_array, transposed: csr_array, basis: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Left vectors u, values s, right vectors v with T v = s u, and T^T u."""
+    left, singular, small_right = np.linalg.svd(matrix @ basis, full_matrices=False)
+    return left, singular, basis @ small_right.T, transposed @ left
 
 
 def svd_times(

@@ -43,12 +43,19 @@ def perron_vector(transition: csr_array, start: np.ndarray) -> Perron:
     for _ in range(MOST_ROUNDS):
         vector, steps = _power_round(transposed, vector, lazy)
         iterations += steps
+        if not (vector >= np.finfo(float).tiny).all():
+            raise NumericalError(
+                "the Perron vector underflows: the walk visits some state less than once in 1e308 steps",
+                "look for long chains that lead away from a hub",
+            )
         residual = _relative_residual(transposed, vector)
         refined, correction = _refine(transposed, vector)
-        if residual <= RESIDUAL_LIMIT and correction <= CORRECTION_LIMIT:
+        accepted = residual <= RESIDUAL_LIMIT and correction <= CORRECTION_LIMIT
+        # The correction is known anyway, so an accepted vector carries it too: hitting times inherit the error of pi.
+        if refined is not None and (refined_residual := _relative_residual(transposed, refined)) < residual:
+            vector, residual = refined, refined_residual
+        if accepted:
             return Perron(vector, iterations, residual, correction)
-        if refined is not None and _relative_residual(transposed, refined) < residual:
-            vector = refined
     raise NumericalError(
         f"the Perron vector did not converge: relative residual {residual:.1e} (limit {RESIDUAL_LIMIT:.0e}), "
         f"refinement moves an entry by {correction:.1e} (limit {CORRECTION_LIMIT:.0e})",
@@ -63,6 +70,8 @@ def _power_round(transposed: csr_array, vector: np.ndarray, lazy: bool) -> tuple
         if lazy:
             moved = (moved + vector) / 2
         moved /= moved.sum()
+        if not moved.all():
+            return moved, step
         change = np.max(np.abs(moved - vector) / moved)
         vector = moved
         if change <= 1e-14:

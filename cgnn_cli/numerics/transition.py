@@ -38,7 +38,8 @@ def transition_matrix(adjacency: csr_array) -> csr_array:
     if (totals <= 0).any():
         node = int(np.argmax(totals <= 0))
         raise DataError(f"state {node} of the walk has no way out, so its transition probabilities are undefined")
-    return canonical_csr(diags_array(1 / totals) @ adjacency)
+    shares = adjacency.data / totals[row_of_entries(adjacency)]
+    return canonical_csr(csr_array((shares, adjacency.indices, adjacency.indptr), shape=adjacency.shape))
 
 
 def incidence_laplacian(transition: csr_array) -> csr_array:

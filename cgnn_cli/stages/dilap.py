@@ -7,8 +7,6 @@ from cgnn_cli.graph import Dilap, Rewired
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import incidence_laplacian, random_walk_laplacian, transition_matrix
 
-ALGORITHM = 1
-
 
 def dilap(rewired: Rewired, config: DilapConfig) -> Dilap:
     """P, pi and T; `--form incidence` is Eq. 5 of the paper, `--form random-walk` is I - P."""

@@ -15,7 +15,6 @@ from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, Rewired
 from cgnn_cli.numerics.transition import canonical_csr, row_of_entries, strong_components
 
-ALGORITHM = 1
 COSINE_DECIMALS = 12
 
 
@@ -44,13 +43,14 @@ def similarity_order(features: np.ndarray | csr_array) -> tuple[np.ndarray, list
 
     The cosine is rounded to 12 decimals, so that ties, which are common, do not depend on the order of summation.
     """
-    anchor = np.asarray(features.mean(axis=0), dtype=np.float64).ravel()
     if isinstance(features, np.ndarray):
         rows = features.astype(np.float64)
         norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     else:
         rows = csr_array(features, dtype=np.float64)
         norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    # From the converted rows: the mean of float32 features would be summed in float32.
+    anchor = np.asarray(rows.mean(axis=0)).ravel()
     scale = norms * np.linalg.norm(anchor)
     defined = scale > 0
     cosine = np.zeros(len(norms))
@@ -72,7 +72,8 @@ def join_path(base: csr_array, order: np.ndarray, added_weight: np.ndarray, *, s
         weight = (weight + added_weight[target]) / 2
     added = canonical_csr(csr_array((weight, (source, target)), shape=base.shape))
     existing = csr_array((np.ones(base.nnz), base.indices, base.indptr), shape=base.shape)
-    return canonical_csr(base + added - added.multiply(existing))
+    # The added entries cancel exactly where an edge exists, so that its weight keeps every digit.
+    return canonical_csr(base + (added - added.multiply(existing)))
 
 
 def _mean_out_weight(base: csr_array) -> np.ndarray:
@@ -90,7 +91,7 @@ def _largest_component(base: csr_array) -> Rewired:
     np.minimum.at(first_node, component, np.arange(base.shape[0]))
     largest = min(range(len(sizes)), key=lambda label: (-sizes[label], first_node[label]))
     nodes = np.flatnonzero(component == largest).astype(np.int64)
-    if len(nodes) == 1 and base[[nodes[0]], [nodes[0]]].sum() == 0:
+    if len(nodes) == 1 < base.shape[0] or base.nnz == 0:
         raise DataError(
             "no two nodes of this graph reach each other both ways, so there is no walk without rewiring",
             "use --method path",

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ ROOT_TYPES = {
 }
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 NPZ_HEADER = "cgnn-header"
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,10 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
     """Write the same elements flat, with the header as UTF-8 bytes."""
     import numpy as np
 
-    text = canonical_json({"type": ROOT_TYPES[artifact.header.stage], "version": FORMAT_VERSION,
-                           "header": artifact.header.to_json(), "header-sha256": _seal_of(artifact.header)})
-    np.savez_compressed(file, **{NPZ_HEADER: np.frombuffer(text.encode(), dtype=np.uint8)},  # type: ignore[arg-type]
-                        **flatten(artifact.elements))
+    root = {"type": ROOT_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
+    text = canonical_json({**root, "header": artifact.header.to_json(), "header-sha256": _seal_of(artifact.header)})
+    arrays: dict[str, Any] = {NPZ_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **flatten(artifact.elements)}
+    np.savez_compressed(file, **arrays)
 
 
 def read(path: Path) -> Artifact:
@@ -154,12 +156,8 @@ def _read_npz(path: Path) -> Artifact:
             )
             flat = {name: archive[name] for name in archive.files if name != NPZ_HEADER}
         return Artifact(header, unflatten(flat))
-    except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, zipfile.BadZipFile, NotImplementedError) as error:
+    except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, *ZIP_ERRORS) as error:
         raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
-    except Exception as error:  # zlib.error is not exported under a stable name by numpy's reader
-        if type(error).__module__ == "zlib":
-            raise CorruptError(f"{path} is damaged: its compressed data cannot be read") from error
-        raise
 
 
 def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str) -> Header:

@@ -110,6 +110,7 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
     encoding, dtype = ARRAY, array.dtype
     if dtype.kind == "S":
         encoding, dtype = STRINGS, h5py.string_dtype("utf-8", max(dtype.itemsize, 1))
+        array = array.astype(dtype)
     elif dtype.kind not in "biuf":
         raise TypeError(f"element {name}: dtype {dtype} has no place in an artifact")
     storage: dict[str, Any] = {}

@@ -1,11 +1,11 @@
 """The store: a folder of published artifacts, each complete and checksummed, or not there.
 
-    STORE/<stage>/<key>.h5       the artifact, read-only
-    STORE/<stage>/<key>.json     its side record: header, size and sha256 of the file
-    STORE/datasets/<name>.json   which graph artifact a dataset name stands for
-    STORE/latest/<stage>.json    which artifact of a stage was last made or asked for
-    STORE/quarantine/            damaged files, moved out of the way
-    STORE/locks/                 locks that save duplicate work; nothing depends on them
+STORE/<stage>/<key>.h5       the artifact, read-only
+STORE/<stage>/<key>.json     its side record: header, size and sha256 of the file
+STORE/datasets/<name>.json   which graph artifact a dataset name stands for
+STORE/latest/<stage>.json    which artifact of a stage was last made or asked for
+STORE/quarantine/            damaged files, moved out of the way
+STORE/locks/                 locks that save duplicate work; nothing depends on them
 """
 
 import contextlib
@@ -129,7 +129,9 @@ class Store:
                 "free some space, or choose another store with --store",
             )
         if error.errno in READ_ONLY:
-            return ResourceError(f"the store {self.root} cannot be written: {error.strerror}", "choose another with --store")
+            return ResourceError(
+                f"the store {self.root} cannot be written: {error.strerror}", "choose another with --store"
+            )
         return ResourceError(f"cannot write to the store {self.root}: {error}", "choose another one with --store")
 
     def _quarantine(self, path: Path, reason: str) -> None:
@@ -194,12 +196,22 @@ class Store:
 
     def resolve(self, name: str) -> tuple[str, str]:
         """Stage and key of the artifact whose key starts with `name`."""
-        matches = sorted(
-            {(path.parent.name, path.stem) for stage in ROOT_TYPES for path in (self.root / stage).glob(f"{name}*.h5")}
-        ) if name.isalnum() else []
+        matches = (
+            sorted(
+                {
+                    (path.parent.name, path.stem)
+                    for stage in ROOT_TYPES
+                    for path in (self.root / stage).glob(f"{name}*.h5")
+                }
+            )
+            if name.isalnum()
+            else []
+        )
         if not matches:
-            raise UpstreamError(f"{name} is neither a file nor a key in the store {self.root}", "`cgnn data list` and the "
-                                "output of the stages show what is there")
+            raise UpstreamError(
+                f"{name} is neither a file nor a key in the store {self.root}",
+                "`cgnn data list` and the output of the stages show what is there",
+            )
         if len(matches) > 1:
             raise UpstreamError(f"the key {name} is ambiguous in the store {self.root}", "give more of its letters")
         return matches[0]

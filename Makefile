@@ -1,0 +1,37 @@
+# `make demo` and `make test` do all the set-up: a virtual environment in .venv with the pinned versions.
+PYTHON ?= python3
+BIN := .venv/bin
+CGNN := $(BIN)/cgnn
+
+.PHONY: demo test lint bench docs slow clean
+
+demo: .venv/installed
+	$(CGNN) run
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+slow: .venv/installed
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/installed
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/artifact_compression.py
+
+docs: .venv/installed
+	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_figures.py
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cgnn needs Python 3.11 or newer")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv .cgnn build dist *.egg-info

@@ -1,0 +1,97 @@
+"""What the user sees: data on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from cgnn_cli.store.artifact import Header
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PLAIN_LINE_SECONDS = 10.0
+PIPE_WIDTH = 120
+
+
+def stderr_console() -> Console:
+    """Messages, wrapped only on a terminal. NO_COLOR, FORCE_COLOR and TERM=dumb are respected by rich."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def stdout_console() -> Console:
+    """Tables; where there is no terminal, wide enough not to cut them."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+
+
+class Talker:
+    """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self.console = stderr_console()
+        self.quiet = quiet
+        self.warnings: list[str] = []
+        self.stages: list[dict[str, Any]] = []
+        self._bar: Progress | None = None
+        self._task: Any = None
+        self._last_line = time.monotonic()
+
+    def say(self, message: str) -> None:
+        if not self.quiet:
+            self._stop_bar()
+            self.console.print(message, markup=False)
+
+    def show(self, table: Any) -> None:
+        if not self.quiet:
+            self._stop_bar()
+            self.console.print(table, soft_wrap=False)
+
+    def warn(self, message: str) -> None:
+        if message not in self.warnings:
+            self._stop_bar()
+            self.warnings.append(message)
+            self.console.print(f"warning: {message}", markup=False, style="yellow")
+
+    def note(self, message: str) -> None:
+        """Something that belongs with the result: also in `--json` under warnings."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+            self.say(f"note: {message}")
+
+    def stage_done(self, header: Header, *, hit: bool) -> None:
+        self._stop_bar()
+        cache = "hit" if hit else "miss"
+        self.stages.append({"stage": header.stage, "key": header.key, "cache": cache, "seconds": header.seconds})
+        split = f" split {header.config['split']}" if header.stage == "fit" else ""
+        took = "cached" if hit else f"{header.seconds:.2f} s"
+        self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}")
+        for message in header.summary.get("notes", ()):
+            self.note(message)
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        """A bar on a terminal; elsewhere a plain line every ten seconds."""
+        if self.quiet:
+            return
+        if self.console.is_terminal:
+            self._move_bar(done, total, message)
+        elif time.monotonic() - self._last_line >= PLAIN_LINE_SECONDS:
+            self._last_line = time.monotonic()
+            self.console.print(f"  {done} of {total}  {message}", markup=False)
+
+    def _move_bar(self, done: int, total: int, message: str) -> None:
+        if self._bar is None:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            self._bar = Progress(*columns, console=self.console, transient=True)
+            self._task = self._bar.add_task(message, total=total)
+            self._bar.start()
+        self._bar.update(self._task, completed=done, total=total, description=message)
+
+    def _stop_bar(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None

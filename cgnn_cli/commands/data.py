@@ -1,0 +1,221 @@
+"""`cgnn data`: datasets, built in or imported from the user's own files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.datasets.registry import (
+    BUILT_IN,
+    check_import_name,
+    dataset_step,
+    graph_step,
+    known_names,
+    remember,
+)
+from cgnn_cli.runner import Runner
+
+FILES, COLUMNS, SPLITS = "Files", "Columns of the edge file", "Splits"
+
+
+def register(app: typer.Typer) -> None:
+    data = typer.Typer(no_args_is_help=True, help="Datasets: list them, describe them, import your own files.")
+    command(data, "list", group="data", help="The datasets that --dataset takes.")(list_datasets)
+    command(data, "show", group="data", help="Statistics of a dataset.", epilog="Example: cgnn data show demo")(
+        show_dataset
+    )
+    command(
+        data,
+        "import",
+        group="data",
+        help="Make a dataset from your own files.",
+        epilog="Example: cgnn data import mine --edges edges.csv --labels labels.csv",
+    )(import_dataset)
+    app.add_typer(
+        data,
+        name="data",
+        rich_help_panel="Graphs",
+        short_help="Datasets: list, show, import. [green]cgnn data import mine --edges edges.csv[/green]",
+    )
+
+
+def list_datasets(session: Session) -> Outcome:
+    table = Table("name", "nodes", "edges", "classes", "splits", "what it is")
+    rows: list[dict[str, Any]] = []
+    for name in known_names(session.store):
+        record = session.store.dataset(name)
+        header = session.store.find("graph", record["key"]) if record else None
+        figures = header.summary if header else {}
+        title = BUILT_IN[name].title if name in BUILT_IN else "imported"
+        rows.append({"name": name, "title": title, "in_store": header is not None, **figures})
+        counts = [f"{figures[item]:,}" if item in figures else "" for item in ("nodes", "edges", "classes", "splits")]
+        table.add_row(name, *counts, title)
+    return Outcome(table, {"artifact": None, "key": None, "cache": "hit", "summary": {"datasets": rows}})
+
+
+def show_dataset(
+    session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a dataset.")]
+) -> Outcome:
+    from cgnn_cli.datasets.statistics import graph_statistics
+
+    runner = Runner(session.store, session.talker)
+    step = dataset_step(session.store, name)
+    header, hit = runner.obtain(step)
+    imported = session.store.dataset(name).get("summary", {})
+    statistics = {**graph_statistics(runner.data(step)), "repeats": imported.get("repeats", 0)}
+    for note in imported.get("notes", ()):
+        session.talker.note(note)
+    outcome = Outcome.of_artifact(session.store.path("graph", header.key), header, hit=hit, summary=statistics)
+    outcome.text = _statistics_table(name, statistics)
+    return outcome
+
+
+def _statistics_table(name: str, statistics: dict[str, Any]) -> Table:
+    table = Table(title=name, show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold")
+    for figure, value in statistics.items():
+        title = figure.replace("_", " ")
+        if figure == "splits":
+            for number, parts in enumerate(value):
+                counts = ", ".join(f"{part} {count:,}" for part, count in parts.items())
+                table.add_row(f"split {number}", counts)
+        elif isinstance(value, dict):
+            table.add_row(title, ", ".join(f"{part} {count:,}" for part, count in value.items()))
+        else:
+            table.add_row(title, _figure(value))
+    return table
+
+
+def _figure(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+
+
+def import_dataset(
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name for the dataset.")],
+    edges: Annotated[
+        Path,
+        typer.Option(
+            "--edges",
+            help="CSV, TSV or whitespace text (also .gz), .npy, or scipy .npz.",
+            show_default=False,
+            rich_help_panel=FILES,
+        ),
+    ],
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            "--features", help="CSV with an id column, .npy, or sparse .npz.", show_default=False, rich_help_panel=FILES
+        ),
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            "--labels", help="CSV of id,label, or .npy with -1 for unknown.", show_default=False, rich_help_panel=FILES
+        ),
+    ] = None,
+    splits: Annotated[
+        Path | None,
+        typer.Option(
+            "--splits",
+            help="CSV of id and one train/val/test column a split, or .npz masks.",
+            show_default=False,
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    source_column: Annotated[
+        str | None,
+        typer.Option("--source-column", help="Name, or number from 1.", show_default="1", rich_help_panel=COLUMNS),
+    ] = None,
+    target_column: Annotated[
+        str | None,
+        typer.Option("--target-column", help="Name, or number from 1.", show_default="2", rich_help_panel=COLUMNS),
+    ] = None,
+    weight_column: Annotated[
+        str | None,
+        typer.Option(
+            "--weight-column",
+            help="Weights; repeated edges are summed. Without it repeats count once.",
+            show_default=False,
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line names the columns.",
+            show_default="detected",
+            rich_help_panel=COLUMNS,
+        ),
+    ] = None,
+    split_ratio: Annotated[
+        str | None,
+        typer.Option(
+            "--split-ratio",
+            help="Shares of train/validation/test in each class.",
+            show_default="48/32/20",
+            rich_help_panel=SPLITS,
+        ),
+    ] = None,
+    per_class: Annotated[
+        int | None,
+        typer.Option("--per-class", help="Training nodes of each class.", show_default=False, rich_help_panel=SPLITS),
+    ] = None,
+    val: Annotated[
+        int | None,
+        typer.Option("--val", help="Validation nodes, with --per-class.", show_default="500", rich_help_panel=SPLITS),
+    ] = None,
+    split_count: Annotated[
+        int, typer.Option("--split-count", min=1, help="How many splits.", rich_help_panel=SPLITS)
+    ] = 10,
+    split_seed: Annotated[
+        int, typer.Option("--split-seed", min=0, help="Seed of the splits.", rich_help_panel=SPLITS)
+    ] = 0,
+) -> Outcome:
+    """Read the files, and publish the graph under a name."""
+    from cgnn_cli.datasets.importing import ImportOptions, import_graph
+
+    check_import_name(name)
+    options = ImportOptions(
+        edges=edges,
+        features=features,
+        labels=labels,
+        splits=splits,
+        source_column=source_column,
+        target_column=target_column,
+        weight_column=weight_column,
+        header=header,
+        split_ratio=split_ratio,
+        per_class=per_class,
+        val=val,
+        split_count=split_count,
+        split_seed=split_seed,
+    )
+    graph = import_graph(options)
+    step = graph_step(graph)
+    runner = Runner(session.store, session.talker)
+    found, hit = runner.obtain(step)
+    source = {
+        role: str(path)
+        for role, path in (("edges", edges), ("features", features), ("labels", labels), ("splits", splits))
+        if path
+    }
+    remember(session.store, name, step, source, graph.summary)
+    for note in graph.summary.get("notes", ()):
+        session.talker.note(note)
+    summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}
+    session.talker.say(
+        f"{name}: {graph.node_count:,} nodes, {graph.adjacency.nnz:,} edges, {graph.class_count} classes, "
+        f"{graph.split_count} splits"
+    )
+    return Outcome.of_artifact(session.store.path("graph", found.key), found, hit=hit, summary=summary)

@@ -1,0 +1,112 @@
+"""The `cgnn` command: the application, and the one path by which every call ends."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from cgnn_cli.commands import data, inspect, models, predict, run, stages
+from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError
+
+app = typer.Typer(
+    name="cgnn",
+    help="Learning on directed graphs with random-walk commute times.",
+    epilog="Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
+    "8 numerics, 130 Ctrl-C. `cgnn COMMAND --help` explains a command.",
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from cgnn_cli.store.provenance import library_versions
+
+        sys.stdout.write(", ".join(f"{name} {version}" for name, version in library_versions().items()) + "\n")
+        raise typer.Exit
+
+
+@app.callback()
+def cgnn(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Versions of cgnn and its libraries.", callback=_print_version, is_eager=True),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+) -> None:
+    if debug:
+        os.environ["CGNN_DEBUG"] = "1"
+
+
+for group in (stages, run, predict, data, inspect, models):
+    group.register(app)
+
+
+class Terminated(BaseException):
+    """SIGTERM, as an exception, so that temporary files are cleaned up."""
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:
+    raise Terminated
+
+
+def main() -> NoReturn:
+    """Run the command line; every error ends here, as one line on standard error and an exit code."""
+    signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:
+        code = _report(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _report(error: BaseException) -> int:
+    """Say what went wrong; the exit code that stands for it."""
+    if os.environ.get("CGNN_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, CgnnError):
+        return _say(error.message, error.hint, error.exit_code)
+    if isinstance(error, MemoryError):
+        return _say("not enough memory", "use a machine with more, or a smaller graph", ResourceError.exit_code)
+    if isinstance(error, KeyboardInterrupt):
+        return _say("interrupted", "", INTERRUPTED)
+    if isinstance(error, Terminated):
+        return _say("terminated", "", TERMINATED)
+    if isinstance(error, BrokenPipeError):
+        # The interpreter flushes standard output once more at exit; give it somewhere to go.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    if isinstance(error, SystemExit):
+        return error.code if isinstance(error.code, int) else 0
+    if hasattr(error, "format_message"):  # a usage error of the command-line parser
+        return _say(_one_line(error), _help_hint(error), int(getattr(error, "exit_code", 2)))
+    return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
+
+
+def _one_line(error: Any) -> str:
+    return " ".join(str(error.format_message()).split())
+
+
+def _help_hint(error: Any) -> str:
+    path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
+    return f"`{path} --help` shows the options"
+
+
+def _say(message: str, hint: str, code: int) -> int:
+    line = f"error: {' '.join(message.split())}" + (f" ({hint})" if hint else "")
+    try:
+        sys.stderr.write(line + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        pass
+    return code

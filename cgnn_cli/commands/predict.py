@@ -1,0 +1,116 @@
+"""`cgnn predict`: classes of all nodes from a trained model, under the user's own ids."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cgnn_cli.commands.inspect import write_output
+from cgnn_cli.commands.options import (
+    OUTPUT_PANEL,
+    DatasetOption,
+    DeviceOption,
+    InputOption,
+    SplitOption,
+    ThreadsOption,
+    config_parameters,
+    read_configs,
+)
+from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.stages import chosen_splits, find_start, reject_fixed_options
+from cgnn_cli.errors import UsageError
+from cgnn_cli.pipeline import Machine, plan
+from cgnn_cli.runner import Runner
+
+
+def register(app: typer.Typer) -> None:
+    command(
+        app,
+        "predict",
+        extra=config_parameters("rewire", "dilap", "commute", "train"),
+        help="Write the predicted class and its probability for every node.",
+        short_help="Predicted class of every node. [green]cgnn predict --output predictions.csv[/green]",
+        epilog="Example: cgnn predict --dataset demo --output predictions.csv",
+        rich_help_panel="Use the results",
+    )(predict)
+
+
+def predict(
+    session: Session,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            help="CSV file: id, predicted, probability.",
+            show_default=False,
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ],
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(
+            "--embeddings",
+            help="Also write the last hidden layer of one split's model as .npz.",
+            show_default=False,
+            rich_help_panel=OUTPUT_PANEL,
+        ),
+    ] = None,
+    dataset: DatasetOption = None,
+    inputs: InputOption = None,
+    split: SplitOption = None,
+    device: DeviceOption = "auto",
+    threads: ThreadsOption = 1,
+    **settings: Any,
+) -> Outcome:
+    """Mean class probabilities of the models of the chosen splits."""
+    runner = Runner(session.store, session.talker, Machine(device, threads))
+    configs, given = read_configs(settings)
+    start = find_start(session, "eval", dataset, inputs)
+    if start.stage.name == "train":
+        reject_fixed_options(start, given)
+        step, wanted = start, split
+    else:
+        step, wanted = plan("train", start, configs, chosen_splits(runner, start, "train", split)), None
+    checkpoint, hit = runner.obtain(step)
+    splits = list(step.config.splits) if not wanted else sorted(set(wanted))
+    if missing := [number for number in splits if number not in step.config.splits]:
+        raise UsageError(f"--split {missing[0]}: the given checkpoint has only the splits {list(step.config.splits)}")
+    if len(splits) > 1:
+        session.talker.note(
+            f"probabilities are the mean over {len(splits)} splits' models, which between them have seen most labels; "
+            "`cgnn eval` gives honest scores"
+        )
+    graph_step, commute_step = step.inputs["graph"], step.inputs.get("commute")
+    graph = runner.data(graph_step)
+    times = runner.data(commute_step) if commute_step else None
+
+    from cgnn_cli.export import write_csv
+    from cgnn_cli.stages.predict import predict_classes
+
+    result = predict_classes(graph, times, runner.data(step), step.config.train, splits, device=device, threads=threads)
+    ids = graph.ids()
+    names = graph.class_labels()
+    predicted = [names[k] for k in result.classes.tolist()]
+    write_output(output, write_csv({"id": ids, "predicted": predicted, "probability": result.probability}))
+    if embeddings is not None:
+        _write_embeddings(embeddings, ids, result.hidden)
+        session.talker.say(f"embeddings are those of split {splits[0]}'s model")
+    values = {
+        "artifact": str(output),
+        "key": checkpoint.key,
+        "cache": "hit" if hit else "miss",
+        "summary": {"nodes": len(ids), "splits": splits, "embeddings": str(embeddings) if embeddings else None},
+    }
+    return Outcome(str(output), values)
+
+
+def _write_embeddings(path: Path, ids: Any, hidden: Any) -> None:
+    import numpy as np
+
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, id=ids, embeddings=hidden)
+    write_output(path, buffer.getvalue())

@@ -1,0 +1,168 @@
+"""One call of a command: its store, its messages, and the one place that prints its result."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cgnn_cli.commands.console import Talker, stdout_console
+from cgnn_cli.errors import UsageError
+from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.store import Store
+
+SCHEMA = 1
+DEFAULT_STORE = ".cgnn"
+OUTPUT_PANEL = "Output"
+
+
+@dataclass
+class Outcome:
+    """The result of a command: `text` (a line or a table) for people, `values` for `--json`.
+
+    `table` is shown after it, on standard error.
+    """
+
+    text: Any = None
+    values: dict[str, Any] = field(default_factory=dict)
+    table: Any = None
+
+    @classmethod
+    def of_artifact(cls, path: Path, header: Header, *, hit: bool, summary: dict[str, Any] | None = None) -> Outcome:
+        """The result of a command that made or found an artifact: one line, its path."""
+        values = {
+            "artifact": str(path),
+            "key": header.key,
+            "cache": "hit" if hit else "miss",
+            "summary": header.summary if summary is None else summary,
+        }
+        return cls(text=str(path), values=values)
+
+
+class Session:
+    """What every command has at hand."""
+
+    def __init__(self, command: str, *, store: Path | None, as_json: bool, quiet: bool, lock_timeout: float) -> None:
+        self.command = command
+        self.as_json = as_json
+        self.talker = Talker(quiet=quiet)
+        root = store or Path(os.environ.get("CGNN_STORE") or DEFAULT_STORE)
+        try:
+            root = root.expanduser().absolute()
+        except (RuntimeError, FileNotFoundError) as error:
+            raise UsageError(f"the store {root} cannot be located: {error}", "give an absolute --store") from error
+        self.store = Store(root, warn=self.talker.warn, lock_timeout=lock_timeout)
+        self._clock = time.perf_counter()
+
+    def finish(self, outcome: Outcome) -> None:
+        """Print the result, and nothing else, on standard output."""
+        if self.as_json:
+            values = {
+                "schema": SCHEMA,
+                "command": self.command,
+                **outcome.values,
+                "seconds": round(time.perf_counter() - self._clock, 4),
+                "warnings": self.talker.warnings,
+            }
+            sys.stdout.write(json.dumps(values, ensure_ascii=False) + "\n")
+        elif isinstance(outcome.text, str):
+            sys.stdout.write(outcome.text + "\n")
+        elif outcome.text is not None:
+            stdout_console().print(outcome.text)
+        sys.stdout.flush()
+        if outcome.table is not None:
+            self.talker.show(outcome.table)
+
+
+COMMON: tuple[inspect.Parameter, ...] = tuple(
+    inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    for name, default, annotation in (
+        (
+            "store",
+            None,
+            Annotated[
+                Path | None,
+                typer.Option(
+                    "--store",
+                    help="Folder of cached artifacts. Default: CGNN_STORE, or .cgnn in the working folder.",
+                    show_default=False,
+                    rich_help_panel=OUTPUT_PANEL,
+                ),
+            ],
+        ),
+        (
+            "as_json",
+            False,
+            Annotated[bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT_PANEL)],
+        ),
+        (
+            "quiet",
+            False,
+            Annotated[
+                bool, typer.Option("--quiet", "-q", help="Only warnings and errors.", rich_help_panel=OUTPUT_PANEL)
+            ],
+        ),
+        (
+            "lock_timeout",
+            -1.0,
+            Annotated[
+                float,
+                typer.Option(
+                    "--lock-timeout",
+                    help="Seconds to wait for another process that computes the same; negative: for ever.",
+                    rich_help_panel=OUTPUT_PANEL,
+                ),
+            ],
+        ),
+    )
+)
+
+
+def _panel_order(parameter: inspect.Parameter) -> int:
+    """Help shows what a command takes first, then its method, then how it computes, then its output."""
+    panel = getattr(parameter.annotation.__metadata__[0], "rich_help_panel", None) or ""
+    if panel.startswith("Stage"):
+        return 1
+    return {"Compute": 2, OUTPUT_PANEL: 3}.get(panel, 0)
+
+
+def command(
+    app: typer.Typer, name: str, *, group: str = "", extra: Sequence[inspect.Parameter] = (), **settings: Any
+) -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
+    """Register a function `(session, ...) -> Outcome` as a command with the common options.
+
+    `extra` parameters reach the function as keyword arguments.
+    """
+
+    def register(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
+        declared = inspect.signature(function, eval_str=True).parameters.values()
+        own = [
+            parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in declared
+            if parameter.name != "session" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        full_name = f"{group} {name}".strip()
+
+        @functools.wraps(function)
+        def wrapper(**values: Any) -> None:
+            common = {parameter.name: values.pop(parameter.name) for parameter in COMMON}
+            session = Session(full_name, **common)
+            session.finish(function(session, **values))
+
+        parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
+        wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        del wrapper.__wrapped__
+        app.command(name, **settings)(wrapper)
+        return function
+
+    return register

@@ -1,0 +1,100 @@
+"""Numpy and scipy files: told by their first bytes, loaded without pickles, and checked for what they hold."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, load_npz
+
+from cgnn_cli.datasets.tables import Table, read_content
+from cgnn_cli.errors import DataError
+
+NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
+
+
+def read_array_or_text(path: Path) -> bytes:
+    """The bytes of a user's file, which is a numpy file if it has the name of one."""
+    content = read_content(path)
+    magic = {".npy": NPY_MAGIC, ".npz": ZIP_MAGIC}.get(Path(path).suffix.lower(), b"")
+    if not content.startswith(magic):
+        raise DataError(
+            f"{path} is not a numpy file, in spite of its name", "write it again with numpy.save or save_npz"
+        )
+    return content
+
+
+def load_array(content: bytes, path: Path, kinds: str) -> np.ndarray:
+    """A .npy array of one of the kinds of dtype; nothing is ever unpickled."""
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # numpy promises no set of exceptions for damaged files
+        raise DataError(f"{path} cannot be read as a .npy array: {one_line(error)}", array_hint(error)) from error
+    if array.dtype.kind not in kinds:
+        raise DataError(f"{path} holds values of type {array.dtype}, which cannot be used here", "save plain numbers")
+    return array
+
+
+def load_matrix(content: bytes, path: Path) -> coo_array:
+    """A scipy sparse matrix of real numbers, checked in full: indices out of range would crash later."""
+    try:
+        matrix: Any = load_npz(io.BytesIO(content))
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        matrix = coo_array(matrix)
+    except Exception as error:  # as above
+        hint = "save the matrix with scipy.sparse.save_npz; " + array_hint(error)
+        raise DataError(f"{path} cannot be read as a scipy sparse matrix: {one_line(error)}", hint) from error
+    if matrix.data.dtype.kind not in "biuf" or matrix.ndim != 2:
+        raise DataError(
+            f"{path} holds values of type {matrix.data.dtype}, which cannot be used here", "save real numbers"
+        )
+    return matrix
+
+
+def one_line(error: Exception) -> str:
+    """An error of numpy or scipy as it goes into a message."""
+    lines = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {lines[0][:200]}" if lines else type(error).__name__
+
+
+def array_hint(error: Exception) -> str:
+    """What to do about a numpy file that cannot be loaded."""
+    objects = "allow_pickle" in str(error) or "Object arrays" in str(error)
+    return (
+        "pickled objects are never loaded: save plain numbers" if objects else "check how the file was made or copied"
+    )
+
+
+def lossless(array: np.ndarray, path: Path) -> np.ndarray:
+    """The values as float64, which must hold them exactly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = np.ascontiguousarray(array, dtype=np.float64)
+        kept = (converted.astype(array.dtype) == array) | (array != array)  # noqa: PLR0124 - NaN is told later
+        if array.dtype.kind in "iu":
+            kept &= np.abs(converted) <= 2**53
+    if not kept.all():
+        raise DataError(
+            f"{path} holds values of type {array.dtype} that float64 cannot hold exactly", "round or scale them"
+        )
+    return converted
+
+
+def narrow(array: np.ndarray) -> np.ndarray:
+    """float32 where it holds every value exactly."""
+    with np.errstate(over="ignore", under="ignore"):
+        short = array.astype(np.float32)
+    return short if np.array_equal(short, array) else array
+
+
+def check_finite(values: np.ndarray, rows: np.ndarray, path: Path, table: Table | None) -> None:
+    """No value is NaN or infinite; `rows` holds the row of each."""
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    first = np.unique(np.broadcast_to(rows, values.shape)[bad])[:5]
+    unit, places = ("row", first) if table is None else ("line", table.lines[first])
+    raise DataError(
+        f"{path} holds {bad.sum()} value(s) that are NaN or infinite, first in {unit} {', '.join(map(str, places))}",
+        "fill in or drop those values",
+    )

@@ -1,0 +1,115 @@
+"""Split protocols: which nodes train, validate and test. Nodes without a label (-1) are in no part of a split."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.graph import SPLIT_PARTS, TEST, TRAIN, UNUSED, VALIDATION
+
+Ratio = tuple[float, float, float]
+DEFAULT_RATIO: Ratio = (0.48, 0.32, 0.20)
+DEFAULT_VALIDATION = 500
+LARGEST_SEED = 2**32 - 1
+Names = Sequence[str] | None
+
+
+def parse_ratio(text: str) -> Ratio:
+    """`48/32/20` as shares of train, validation and test that sum to 1."""
+    try:
+        parts = [float(part) for part in text.split("/")]
+    except ValueError:
+        parts = []
+    if len(parts) != 3 or not all(math.isfinite(part) and part > 0 for part in parts) or math.isinf(sum(parts)):
+        raise UsageError(
+            f"--split-ratio must be three positive numbers, train/validation/test, got {text!r}", "for example 48/32/20"
+        )
+    train, validation, test = (part / sum(parts) for part in parts)
+    return train, validation, test
+
+
+def ratio_splits(labels: np.ndarray, ratio: Ratio, count: int, seed: int) -> np.ndarray:
+    """`count` random splits in which each class is divided by `ratio`; split r is drawn with seed + r.
+
+    A class of 3 nodes or more is in every part. The only node of a class trains; of two, one trains and one validates.
+    """
+    splits = np.stack([_ratio_split(labels, ratio, np.random.default_rng(seed + split)) for split in range(count)])
+    shares = zip(SPLIT_PARTS.items(), ratio, strict=True)
+    empty = [part for (part, code), share in shares if share > 0 and not (splits[0] == code).any()]
+    if empty:
+        raise DataError(
+            f"a split by ratio leaves no {' and no '.join(empty)} nodes: no class has 3 labelled nodes",
+            "label more nodes, merge classes, or give the splits with --splits",
+        )
+    return splits
+
+
+def _ratio_split(labels: np.ndarray, ratio: Ratio, generator: np.random.Generator) -> np.ndarray:
+    split = np.full(len(labels), UNUSED, dtype=np.uint8)
+    for _, members in _members(labels):
+        size = len(members)
+        train = min(max(round(ratio[0] * size), 1), max(size - 2, 1))
+        validation = min(max(round(ratio[1] * size), 1), max(size - train - 1, 1))
+        shuffled = generator.permutation(members)
+        split[shuffled[:train]] = TRAIN
+        split[shuffled[train : train + validation]] = VALIDATION
+        split[shuffled[train + validation :]] = TEST
+    return split
+
+
+def draw_per_class(
+    labels: np.ndarray, per_class: int, val: int, seed: int, *, class_names: Names = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The train and validation nodes of the split that digraph papers use, in the order drawn.
+
+    From the legacy RandomState(seed): `per_class` nodes of each class in turn, then `val` of all others.
+    """
+    generator = np.random.RandomState(seed)
+    drawn = []
+    for label, members in _members(labels):
+        if len(members) < per_class:
+            raise DataError(
+                f"class {shown(label, class_names)} has {len(members)} labelled node(s), not {per_class} (--per-class)",
+                f"use --per-class {len(members)} or less, or --split-ratio",
+            )
+        drawn.append(generator.choice(members, per_class, replace=False))
+    train = np.concatenate(drawn)
+    others = np.setdiff1d(np.flatnonzero(labels >= 0), train)
+    if len(others) <= val:
+        raise DataError(
+            f"--per-class {per_class} leaves {len(others)} labelled node(s), too few for --val {val} and some to test",
+            "use a smaller --val or --per-class, or --split-ratio",
+        )
+    return train, generator.choice(others, val, replace=False)
+
+
+def per_class_split(
+    labels: np.ndarray, per_class: int, val: int, seed: int, *, class_names: Names = None
+) -> np.ndarray:
+    """One split of `draw_per_class`; all other labelled nodes test."""
+    train, validation = draw_per_class(labels, per_class, val, seed, class_names=class_names)
+    split = np.where(labels >= 0, TEST, UNUSED).astype(np.uint8)
+    split[train], split[validation] = TRAIN, VALIDATION
+    return split
+
+
+def per_class_splits(
+    labels: np.ndarray, per_class: int, val: int, count: int, seed: int, *, class_names: Names = None
+) -> np.ndarray:
+    """`count` splits of `per_class_split`; split r is drawn with seed + r."""
+    return np.stack(
+        [per_class_split(labels, per_class, val, seed + split, class_names=class_names) for split in range(count)]
+    )
+
+
+def shown(number: int, names: Names) -> str:
+    """A class or node as it goes into a message: its name, or its number where it has none."""
+    return str(number) if names is None else repr(names[number])
+
+
+def _members(labels: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    classes = np.unique(labels[labels >= 0])
+    if not len(classes):
+        raise DataError("no node has a label, so there is nothing to split", "give labels, or no split option")
+    return [(int(label), np.flatnonzero(labels == label)) for label in classes]

@@ -1,0 +1,91 @@
+"""Structural features for graphs that come without any: how a node lies in the graph, and nothing else."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array, diags_array
+
+from cgnn_cli.numerics.transition import canonical_csr
+
+STRUCTURAL_NAMES = ("log_in_degree", "log_out_degree", "pagerank", "return_2", "return_3", "return_4")
+DAMPING = 0.85
+PAGERANK_TOLERANCE = 1e-12
+PAGERANK_ITERATIONS = 1000
+CONSTANT_TOLERANCE = 1e-9
+BLOCK_PRODUCTS = 10_000_000
+
+
+def structural_features(adjacency: csr_array) -> np.ndarray:
+    """N x 6 standardised columns, in the order of STRUCTURAL_NAMES.
+
+    log(1 + in-degree), log(1 + out-degree), PageRank, and the probabilities that the walk is back after 2, 3 and 4
+    steps; sinks get a self-loop in that walk.
+    """
+    adjacency = canonical_csr(adjacency)
+    out_degree = np.diff(adjacency.indptr)
+    in_degree = np.bincount(adjacency.indices, minlength=adjacency.shape[0])
+    steps = _steps(adjacency)
+    walk = canonical_csr(steps + diags_array((out_degree == 0).astype(np.float64)))
+    columns = (np.log1p(in_degree), np.log1p(out_degree), pagerank(steps), *return_probabilities(walk))
+    return np.column_stack([_standardise(column) for column in columns])
+
+
+def _steps(adjacency: csr_array) -> csr_array:
+    """The transition matrix, with empty rows at sinks. Rows are scaled by their maximum first, against overflow."""
+    steps = adjacency.copy()
+    for reduce in (np.maximum, np.add):
+        rows = np.flatnonzero(np.diff(steps.indptr))
+        totals = reduce.reduceat(steps.data, steps.indptr[rows]) if len(rows) else np.ones(0)
+        steps.data = steps.data / np.repeat(totals, np.diff(steps.indptr)[rows])
+    return steps
+
+
+def pagerank(steps: csr_array) -> np.ndarray:
+    """PageRank of a transition matrix whose empty rows are dangling: the walk jumps from them anywhere."""
+    count = steps.shape[0]
+    dangling = np.diff(steps.indptr) == 0
+    backward = csr_array(steps.T)
+    rank = np.full(count, 1 / count)
+    for _ in range(PAGERANK_ITERATIONS):
+        previous = rank
+        rank = DAMPING * (backward @ rank + rank[dangling].sum() / count) + (1 - DAMPING) / count
+        if np.abs(rank - previous).sum() < PAGERANK_TOLERANCE:
+            break
+    return rank
+
+
+def return_probabilities(walk: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The diagonals of P^2, P^3 and P^4, from rows and columns of P^2 in blocks that bound the memory."""
+    backward = canonical_csr(csr_array(walk.T))
+    two = _row_dots(walk, backward)
+    three, four = np.empty_like(two), np.empty_like(two)
+    for start, stop in _blocks(walk, backward):
+        rows, columns = walk[start:stop] @ walk, backward[start:stop] @ backward
+        three[start:stop] = _row_dots(rows, backward[start:stop])
+        four[start:stop] = _row_dots(rows, columns)
+    return two, three, four
+
+
+def _row_dots(left: csr_array, right: csr_array) -> np.ndarray:
+    return np.asarray(left.multiply(right).sum(axis=1)).ravel()
+
+
+def _blocks(walk: csr_array, backward: csr_array) -> Iterator[tuple[int, int]]:
+    """Ranges of rows of which P^2 takes about BLOCK_PRODUCTS multiplications each, both ways."""
+    products = sum(_pattern(matrix) @ np.diff(matrix.indptr).astype(np.float64) for matrix in (walk, backward))
+    block = np.cumsum(products) // BLOCK_PRODUCTS
+    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), walk.shape[0]]
+    return pairwise(bounds)
+
+
+def _pattern(matrix: csr_array) -> csr_array:
+    return csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _standardise(column: np.ndarray) -> np.ndarray:
+    """Mean 0 and variance 1; a column that is constant up to rounding becomes zeros."""
+    if np.ptp(column) <= CONSTANT_TOLERANCE * np.abs(column).max():
+        return np.zeros(len(column))
+    centred = column - column.mean()
+    return centred / centred.std()

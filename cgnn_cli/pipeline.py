@@ -1,0 +1,227 @@
+"""The map of the tool: the stages in order, what each takes and makes, and how they are chained into a plan.
+
+    dataset -> graph -> rewire -> dilap -> commute -> train -> eval
+               Graph    Rewired   Dilap    CommuteTimes Checkpoint Scores
+
+A stage is a pure function from its inputs and a frozen configuration to its result; runner.py finds, computes and
+publishes around it. Nothing here imports scipy or torch until something has to be computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cgnn_cli.configs import CommuteConfig, DilapConfig, EvalConfig, RewireConfig, StageConfig, TrainConfig
+from cgnn_cli.errors import UpstreamError
+from cgnn_cli.models.table import MODELS
+from cgnn_cli.store.keys import artifact_key
+
+if TYPE_CHECKING:
+    from cgnn_cli.graph import CommuteTimes, Graph, StageData
+
+Inputs = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How to compute: never part of a key."""
+
+    device: str = "auto"
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: the type it makes, the version of its algorithm, the module it lives in, and its function.
+
+    Raise `algorithm` whenever the numbers change; tests/stages/test_golden.py fails if they do without it.
+    The module is imported before the clock starts, so that recorded seconds are those of the computation.
+    """
+
+    name: str
+    makes: str
+    algorithm: int
+    module: str
+    compute: Callable[[Inputs, Any, Machine, Callable[[int, int, str], None]], StageData]
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """The training of one split."""
+
+    train: TrainConfig
+    split: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.train.to_dict(), "split": self.split}
+
+
+@dataclass(frozen=True)
+class TrainingOf:
+    """The training of several splits."""
+
+    train: TrainConfig
+    splits: tuple[int, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.train.to_dict(), "splits": list(self.splits)}
+
+
+@dataclass(frozen=True)
+class EvaluationOf:
+    """The evaluation of one checkpoint; its training configuration is known from there and adds nothing to the key."""
+
+    train: TrainConfig
+
+    def to_dict(self) -> dict[str, Any]:
+        return EvalConfig().to_dict()
+
+
+def _rewire(inputs: Inputs, config: RewireConfig, machine: Machine, progress: Any) -> StageData:
+    from cgnn_cli.stages.rewire import rewire
+
+    return rewire(inputs["graph"], config)
+
+
+def _dilap(inputs: Inputs, config: DilapConfig, machine: Machine, progress: Any) -> StageData:
+    from cgnn_cli.stages.dilap import dilap
+
+    return dilap(inputs["rewire"], config)
+
+
+def _commute(inputs: Inputs, config: CommuteConfig, machine: Machine, progress: Any) -> StageData:
+    from cgnn_cli.stages.commute import commute
+
+    return commute(inputs["graph"], inputs["dilap"], config)
+
+
+def _fit(inputs: Inputs, config: FitConfig, machine: Machine, progress: Any) -> StageData:
+    from cgnn_cli.stages.train import fit
+
+    graph: Graph = inputs["graph"]
+    times: CommuteTimes | None = inputs.get("commute")
+    return fit(
+        graph, times, config.train, config.split, device=machine.device, threads=machine.threads, progress=progress
+    )
+
+
+def _train(inputs: Inputs, config: TrainConfig, machine: Machine, progress: Any) -> StageData:
+    from cgnn_cli.stages.train import collect
+
+    return collect({int(role.removeprefix("fit-")): fit for role, fit in inputs.items() if role.startswith("fit-")})
+
+
+def _evaluate(inputs: Inputs, config: EvaluationOf, machine: Machine, progress: Any) -> StageData:
+    from cgnn_cli.stages.evaluate import evaluate
+
+    return evaluate(inputs["graph"], inputs.get("commute"), inputs["train"], config.train, device=machine.device)
+
+
+def _graph(inputs: Inputs, config: Any, machine: Machine, progress: Any) -> StageData:
+    raise AssertionError("graphs are made by datasets, not computed from other artifacts")
+
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage("graph", "Graph", 1, "cgnn_cli.graph", _graph),
+        Stage("rewire", "Rewired", 1, "cgnn_cli.stages.rewire", _rewire),
+        Stage("dilap", "Dilap", 1, "cgnn_cli.stages.dilap", _dilap),
+        Stage("commute", "CommuteTimes", 1, "cgnn_cli.stages.commute", _commute),
+        Stage("fit", "Fit", 1, "cgnn_cli.stages.train", _fit),
+        Stage("train", "Checkpoint", 1, "cgnn_cli.stages.train", _train),
+        Stage("eval", "Scores", 1, "cgnn_cli.stages.evaluate", _evaluate),
+    )
+}
+COMMANDS = ("rewire", "dilap", "commute", "train", "eval")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One artifact of a plan: computed from `inputs`, or given as a file, or made by a dataset."""
+
+    stage: Stage
+    config: Any
+    inputs: dict[str, Step]
+    key: str
+    file: Path | None = None
+    make: Callable[[], StageData] | None = field(default=None, compare=False)
+
+    @classmethod
+    def of(cls, stage: str, config: Any, inputs: dict[str, Step]) -> Step:
+        entry = STAGES[stage]
+        keys = {role: step.key for role, step in inputs.items()}
+        return cls(entry, config, inputs, artifact_key(stage, entry.algorithm, config.to_dict(), keys))
+
+    def upstream(self) -> Iterator[Step]:
+        """This step and all it needs, in the order of computing, each once."""
+        seen: set[str] = set()
+        for step in self._walk():
+            if step.key not in seen:
+                seen.add(step.key)
+                yield step
+
+    def _walk(self) -> Iterator[Step]:
+        for step in self.inputs.values():
+            yield from step._walk()
+        yield self
+
+    def find(self, stage: str) -> Step | None:
+        """The step of a stage among this one and what it needs."""
+        return next((step for step in self.upstream() if step.stage.name == stage), None)
+
+
+def plan(target: str, start: Step, configs: dict[str, StageConfig], splits: Iterable[int]) -> Step:
+    """The steps from what is given (a graph, or a later artifact) to the target stage."""
+    order = list(STAGES)
+    if order.index(start.stage.name) >= order.index(target):
+        raise UpstreamError(
+            f"{target} needs an artifact of an earlier stage, but {start.stage.name} {start.key[:12]} was given",
+            f"{_maker(target)} makes what it takes",
+        )
+    step = start
+    graph = step.find("graph")
+    if graph is None:
+        raise UpstreamError(
+            f"cannot tell which graph {start.stage.name} {start.key[:12]} was made from",
+            "name the store that has its inputs with --store, or their files with more --input",
+        )
+    for name in ("rewire", "dilap", "commute"):
+        if _skips(target, configs, start) or order.index(name) <= order.index(step.stage.name):
+            continue
+        inputs = {step.stage.name: step} if name != "commute" else {"graph": graph, "dilap": step}
+        step = Step.of(name, configs[name], inputs)
+        if name == target:
+            return step
+    if step.stage.name != "train":
+        step = _training(configs["train"], graph, step, splits)
+    if target == "train":
+        return step
+    config: TrainingOf = step.config
+    inputs = {role: value for role, value in step.inputs.items() if not role.startswith("fit-")}
+    return Step.of("eval", EvaluationOf(config.train), {**inputs, "train": step})
+
+
+def _skips(target: str, configs: dict[str, StageConfig], start: Step) -> bool:
+    """Whether a model without commute weights is trained straight from the graph."""
+    train = configs["train"]
+    assert isinstance(train, TrainConfig)
+    return target in ("train", "eval") and start.stage.name != "train" and not MODELS[train.model].uses_weights
+
+
+def _training(config: StageConfig, graph: Step, commute: Step, splits: Iterable[int]) -> Step:
+    """Train on each split apart, so that no split is ever trained twice, then collect."""
+    assert isinstance(config, TrainConfig)
+    inputs = {"graph": graph}
+    if MODELS[config.model].uses_weights:
+        inputs["commute"] = commute
+    chosen = tuple(splits)
+    fits = {f"fit-{split}": Step.of("fit", FitConfig(config, split), inputs) for split in chosen}
+    return Step.of("train", TrainingOf(config, chosen), {**inputs, **fits})
+
+
+def _maker(target: str) -> str:
+    return f"`cgnn {COMMANDS[max(COMMANDS.index(target) - 1, 0)]}`"

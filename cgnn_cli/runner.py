@@ -1,0 +1,200 @@
+"""The runner: carries out plans over a store. What is there is found, what is missing is computed and published."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.errors import UpstreamError
+from cgnn_cli.pipeline import STAGES, Inputs, Machine, Step, TrainingOf
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.provenance import Recorder
+from cgnn_cli.store.store import Store
+
+if TYPE_CHECKING:
+    from cgnn_cli.graph import StageData
+
+
+class Reporter(Protocol):
+    """Who is told what happens."""
+
+    def stage_done(self, header: Header, *, hit: bool) -> None: ...
+
+    def progress(self, done: int, total: int, message: str) -> None: ...
+
+
+@dataclass
+class Runner:
+    """Carries out plans over a store: what is there is found, what is missing is computed and published."""
+
+    store: Store
+    reporter: Reporter
+    machine: Machine = field(default_factory=Machine)
+    forced: frozenset[str] = frozenset()
+    _done: dict[str, tuple[Header, bool]] = field(default_factory=dict)
+    _data: dict[str, StageData] = field(default_factory=dict)
+
+    def obtain(self, step: Step) -> tuple[Header, bool]:
+        """The header of a step's artifact and whether it was a cache hit; computed where it is missing."""
+        if step.key not in self._done:
+            header, hit = self._find_or_compute(step)
+            self._done[step.key] = header, hit
+            self.reporter.stage_done(header, hit=hit)
+        return self._done[step.key]
+
+    def obtained(self, plan: Step) -> list[Header]:
+        """The headers of all artifacts of a plan that were found or computed so far, in order."""
+        return [self._done[step.key][0] for step in plan.upstream() if step.key in self._done]
+
+    def data(self, step: Step) -> Any:
+        """The content of a step's artifact."""
+        header, _ = self.obtain(step)
+        if step.key not in self._data:
+            self._data[step.key] = self._load(step, header)
+        return self._data[step.key]
+
+    def _find_or_compute(self, step: Step) -> tuple[Header, bool]:
+        name = step.stage.name
+        if step.file is not None:
+            return files.read(step.file).header, True
+        forced = name in self.forced
+        if not forced and (header := self.store.find(name, step.key)):
+            return header, True
+        if not step.inputs and step.make is None:
+            raise UpstreamError(
+                f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
+                "name the store that has it with --store, or the file itself with another --input",
+            )
+        self.store.check_writable()
+        inputs = {role: self.data(needed) for role, needed in step.inputs.items()}
+        with self.store.lock(name, step.key):
+            if not forced and (header := self.store.find(name, step.key)):
+                return header, True
+            return self._compute(step, inputs), False
+
+    def _compute(self, step: Step, inputs: Inputs) -> Header:
+        import_module(step.stage.module)
+        recorder = Recorder()
+        if step.make is not None:
+            data = step.make()
+        else:
+            data = step.stage.compute(inputs, step.config, self.machine, self.reporter.progress)
+        header = Header(
+            stage=step.stage.name,
+            key=step.key,
+            algorithm=step.stage.algorithm,
+            config=step.config.to_dict(),
+            inputs={role: needed.key for role, needed in step.inputs.items()},
+            summary=data.summary,
+            provenance=recorder.provenance(),
+        )
+        self._data[step.key] = data
+        return self.store.publish(Artifact(header, data.to_elements()))
+
+    def _load(self, step: Step, header: Header) -> StageData:
+        from cgnn_cli import graph
+
+        path = step.file or self.store.path(step.stage.name, step.key)
+        artifact = files.read(path)
+        if artifact.header.key != header.key:
+            raise UpstreamError(f"{path} changed while it was being read", "run the command again")
+        kind: type[StageData] = getattr(graph, step.stage.makes)
+        return kind.from_elements(artifact.elements, artifact.header.summary)
+
+    def split_count(self, graph: Step) -> int:
+        """How many splits a graph has; nothing is written."""
+        header = files.read(graph.file).header if graph.file else self.store.find("graph", graph.key)
+        if header is not None:
+            return int(header.summary["splits"])
+        assert graph.make is not None
+        return int(graph.make().summary["splits"])
+
+    def forecast(self, step: Step) -> list[dict[str, Any]]:
+        """What would be found and what computed, in order, for `--dry-run`."""
+        rows = []
+        for needed in step.upstream():
+            name = needed.stage.name
+            found = needed.file is not None or (
+                name not in self.forced and self.store.find(name, needed.key) is not None
+            )
+            row = {"stage": name, "key": needed.key, "cache": "hit" if found else "miss"}
+            if not found:
+                row["reason"] = "--force" if name in self.forced else self._miss_reason(needed)
+            rows.append(row)
+        return rows
+
+    def _miss_reason(self, step: Step) -> str:
+        """Why there is no hit: what differs from the nearest artifact that is there."""
+        wanted = header_of(step)
+        candidates = [differences(header, wanted) for header in self.store.headers(step.stage.name)]
+        if not candidates:
+            return "never made in this store"
+        nearest = min(candidates, key=len)
+        return "differs from the nearest cached one in " + ", ".join(sorted(nearest)) if nearest else "damaged"
+
+
+def header_of(step: Step) -> Header:
+    """The header that a step's artifact would have, without results."""
+    keys = {role: needed.key for role, needed in step.inputs.items()}
+    return Header(step.stage.name, step.key, step.stage.algorithm, step.config.to_dict(), keys, summary={})
+
+
+def differences(a: Header, b: Header) -> dict[str, tuple[Any, Any]]:
+    """What two headers of one stage disagree in, of all that goes into a key."""
+    left = {"algorithm": a.algorithm, **a.config, **{f"input {role}": key for role, key in a.inputs.items()}}
+    right = {"algorithm": b.algorithm, **b.config, **{f"input {role}": key for role, key in b.inputs.items()}}
+    names = [*left, *(name for name in right if name not in left)]
+    return {name: (left.get(name), right.get(name)) for name in names if left.get(name) != right.get(name)}
+
+
+def given_step(store: Store, header: Header, named: dict[str, Path]) -> Step:
+    """A step whose artifact exists, with all it was made from: in named files, or in the store."""
+    inputs: dict[str, Step] = {}
+    for role, key in header.inputs.items():
+        if role.startswith("fit-"):
+            continue
+        path = named.get(key)
+        upstream = files.read(path).header if path else store.find(role, key)
+        if upstream is None:
+            if role == "graph":
+                raise UpstreamError(
+                    f"{header.stage} {header.key[:12]} was made from the graph {key[:12]}, which is not in the store "
+                    f"{store.root}",
+                    "name the store that has it with --store, or the graph's file with another --input",
+                )
+            inputs[role] = Step(STAGES[role], None, {}, key)
+        else:
+            inputs[role] = given_step(store, upstream, named)
+    return Step(STAGES[header.stage], _config_of(header), inputs, header.key, file=named.get(header.key))
+
+
+def _config_of(header: Header) -> Any:
+    """The configuration that later stages have to know."""
+    if header.stage != "train":
+        return None
+    fields = {item.name for item in dataclasses.fields(TrainConfig)}
+    values = {name: value for name, value in header.config.items() if name in fields}
+    return TrainingOf(TrainConfig(**values), tuple(header.config["splits"]))
+
+
+def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:
+    """The artifacts in files that the user named; they must belong together."""
+    headers: dict[str, Header] = {}
+    named: dict[str, Path] = {}
+    for path in paths:
+        header = files.read(path).header
+        headers[header.key], named[header.key] = header, path
+    steps = [given_step(store, header, named) for header in headers.values()]
+    graphs = {graph.key for step in steps if (graph := step.find("graph"))}
+    if len(graphs) > 1:
+        raise UpstreamError(
+            "the artifacts named by --input belong to different graphs: " + ", ".join(sorted(k[:12] for k in graphs))
+        )
+    order = list(STAGES)
+    return sorted(steps, key=lambda step: order.index(step.stage.name))

@@ -1,0 +1,111 @@
+"""eval: what the trained models reach on the test nodes, split by split and together."""
+
+from typing import Any
+
+import numpy as np
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.errors import DataError
+from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, CommuteTimes, Graph, Scores
+from cgnn_cli.stages.train import forward
+
+
+def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) -> np.ndarray:
+    """Counts; row = true class, column = predicted class."""
+    return np.bincount(labels * classes + predictions, minlength=classes * classes).reshape(classes, classes)
+
+
+def precision_recall_f1(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Per class; 0 where undefined."""
+    hits = np.diagonal(confusion).astype(np.float64)
+
+    def share(totals: np.ndarray) -> np.ndarray:
+        return np.divide(hits, totals, out=np.zeros_like(hits), where=totals > 0)
+
+    precision, recall = share(confusion.sum(axis=0)), share(confusion.sum(axis=1))
+    f1 = np.divide(
+        2 * hits,
+        (confusion.sum(axis=0) + confusion.sum(axis=1)).astype(np.float64),
+        out=np.zeros_like(hits),
+        where=confusion.sum(axis=0) + confusion.sum(axis=1) > 0,
+    )
+    return precision, recall, f1
+
+
+def macro_f1(confusion: np.ndarray, f1: np.ndarray) -> float:
+    """Mean F1 over the classes that occur among the true or the predicted labels."""
+    present = confusion.sum(axis=0) + confusion.sum(axis=1) > 0
+    return float(f1[present].mean()) if present.any() else 0.0
+
+
+def evaluate(
+    graph: Graph, times: CommuteTimes | None, checkpoint: Checkpoint, config: TrainConfig, *, device: str = "cpu"
+) -> Scores:
+    """Score every model of the checkpoint on its own split."""
+    assert graph.labels is not None and graph.splits is not None
+    numbers = checkpoint.split_numbers()
+    for split in numbers:
+        if not (graph.splits[split] == TEST).any():
+            raise DataError(f"split {split} has no test nodes, so there is nothing to score")
+    logits = (forward(graph, times, checkpoint, config, split, device).logits for split in numbers)
+    predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
+    return score(graph, np.array(numbers), predictions)
+
+
+def score(graph: Graph, splits: np.ndarray, predictions: np.ndarray) -> Scores:
+    """Metrics from one row of predictions a split."""
+    assert graph.labels is not None and graph.splits is not None
+
+    def accuracy(part: int) -> np.ndarray:
+        masks = graph.splits[splits] == part  # type: ignore[index]
+        hits = (predictions == graph.labels) & masks
+        return hits.sum(axis=1) / masks.sum(axis=1)
+
+    tests = graph.splits[splits] == TEST
+    confusions = np.stack(
+        [
+            confusion_matrix(graph.labels[mask], row[mask], graph.class_count)
+            for mask, row in zip(tests, predictions, strict=True)
+        ]
+    )
+    precision, recall, f1 = (np.stack(parts) for parts in zip(*map(precision_recall_f1, confusions), strict=True))
+    macro = np.array([macro_f1(confusion, row) for confusion, row in zip(confusions, f1, strict=True)])
+    scores = Scores(
+        splits=splits,
+        predictions=predictions.astype(np.int32),
+        confusion=confusions,
+        accuracy=accuracy(TEST),
+        validation_accuracy=accuracy(VALIDATION),
+        train_accuracy=accuracy(TRAIN),
+        macro_f1=macro,
+        precision=precision,
+        recall=recall,
+        f1=f1,
+    )
+    scores.summary.update(_summary(scores, graph))
+    return scores
+
+
+def _summary(scores: Scores, graph: Graph) -> dict[str, Any]:
+    runs = len(scores.splits)
+
+    def spread(values: np.ndarray) -> dict[str, Any]:
+        return {"mean": float(values.mean()), "std": float(values.std()), "runs": runs}
+
+    per_class = {
+        name: {
+            "precision": spread(scores.precision[:, k]),
+            "recall": spread(scores.recall[:, k]),
+            "f1": spread(scores.f1[:, k]),
+        }
+        for k, name in enumerate(graph.class_labels())
+    }
+    return {
+        "splits": [int(split) for split in scores.splits],
+        "test_accuracy": spread(scores.accuracy),
+        "validation_accuracy": spread(scores.validation_accuracy),
+        "train_accuracy": spread(scores.train_accuracy),
+        "macro_f1": spread(scores.macro_f1),
+        "test_accuracy_per_split": [float(value) for value in scores.accuracy],
+        "per_class": per_class,
+    }

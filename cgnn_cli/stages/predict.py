@@ -1,0 +1,36 @@
+"""Predictions for every node, labelled or not."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.graph import Checkpoint, CommuteTimes, Graph
+from cgnn_cli.stages.train import forward
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The likeliest class of each node, its probability, and the last hidden layer of the first split's model."""
+
+    classes: np.ndarray
+    probability: np.ndarray
+    hidden: np.ndarray
+
+
+def predict_classes(
+    graph: Graph,
+    times: CommuteTimes | None,
+    checkpoint: Checkpoint,
+    config: TrainConfig,
+    splits: list[int],
+    *,
+    device: str = "cpu",
+    threads: int = 1,
+) -> Predictions:
+    """Mean class probabilities over the models of some splits."""
+    torch.set_num_threads(threads)
+    outputs = [forward(graph, times, checkpoint, config, split, device) for split in splits]
+    probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
+    return Predictions(probabilities.argmax(axis=1), probabilities.max(axis=1), outputs[0].hidden.cpu().numpy())

@@ -1,0 +1,48 @@
+"""Shared fixtures, and the line of the summary that says how many real-data tests ran."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.front_door import FrontDoor
+
+REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if REAL_DATA and Path(REAL_DATA).is_dir():
+        return
+    reason = f"CGNN_TEST_DATA={REAL_DATA} is not a folder" if REAL_DATA else "CGNN_TEST_DATA is not set"
+    for item in items:
+        if item.get_closest_marker("realdata"):
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real datasets; only for tests marked `realdata`."""
+    return Path(REAL_DATA)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    counts = {
+        outcome: sum("realdata" in getattr(report, "keywords", {}) for report in terminalreporter.getreports(outcome))
+        for outcome in ("passed", "failed", "skipped")
+    }
+    ran = counts["passed"] + counts["failed"]
+    terminalreporter.write_line(f"real-data tests: {ran} ran, {counts['skipped']} skipped")
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test sees the developer's store or settings, and none writes into the working tree."""
+    for name in [name for name in os.environ if name.startswith("CGNN_") and name != "CGNN_TEST_DATA"]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def cgnn(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> FrontDoor:
+    """The command line, in this process."""
+    return FrontDoor(monkeypatch, capsys)

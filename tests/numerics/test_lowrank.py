@@ -1,0 +1,207 @@
+"""The truncated SVD and the paper's scores against dense linear algebra."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from cgnn_cli.configs import DilapConfig, RewireConfig
+from cgnn_cli.graph import Dilap
+from cgnn_cli.numerics import lowrank
+from cgnn_cli.numerics.lowrank import OVERSAMPLING, RESIDUAL_GOAL, TruncatedSvd, svd_times, truncated_svd
+from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.rewire import rewire
+from tests.graphs import FAMILIES, all_pairs, graph_of, random_edges, sparse
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+FORMS: dict[str, DilapConfig] = {"incidence": DilapConfig(form="incidence"), "rw": DilapConfig(form="random-walk")}
+BOTH_FORMS = pytest.mark.parametrize("form", FORMS)
+
+
+def dilap_of(family: str, count: int, form: str) -> Dilap:
+    return dilap(rewire(graph_of(count, FAMILIES[family](count)), RewireConfig()), FORMS[form])
+
+
+def weighted_hubs(count: int, form: str) -> Dilap:
+    """Hubs of very different size, so that the singular values fall quickly as they do on web graphs."""
+    edges = set(random_edges(count, 1, seed=0))
+    for hub in range(5):
+        edges |= {(node, hub) for node in range(5, count, hub + 1)}
+    return dilap(rewire(graph_of(count, sorted(edges)), RewireConfig()), FORMS[form])
+
+
+def reconstruct(factors: TruncatedSvd) -> np.ndarray:
+    product: np.ndarray = factors.left * factors.singular @ factors.right.T
+    return product
+
+
+def dense_truncation(matrix: csr_array, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    left, singular, right = np.linalg.svd(matrix.toarray())
+    return singular[:rank], left[:, :rank] * singular[:rank] @ right[:rank]
+
+
+def dense_residual(matrix: csr_array, factors: TruncatedSvd) -> float:
+    defect = matrix @ factors.right - factors.left * factors.singular
+    return float(np.linalg.norm(defect, axis=0).max() / factors.singular[0])
+
+
+def pinv_times(inverse: np.ndarray, perron: np.ndarray) -> np.ndarray:
+    """The paper's Eq. 9 for all pairs: h(i, j) = T^+_jj/pi_j - T^+_ij/sqrt(pi_i pi_j)."""
+    times: np.ndarray = np.diag(inverse) / perron - inverse / np.sqrt(np.outer(perron, perron))
+    return times
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("family", ["random", "hubs", "sinks", "two cliques"])
+@pytest.mark.parametrize(("count", "rank"), [(15, 5), (40, 30)])
+def test_equals_the_dense_svd_where_the_probes_span_everything(family: str, count: int, rank: int, form: str) -> None:
+    walk = dilap_of(family, count, form)
+    singular, truncation = dense_truncation(walk.laplacian, count - 1)
+    factors = truncated_svd(walk.laplacian, rank, 0, symmetric=walk.summary["symmetric"])
+    np.testing.assert_allclose(factors.singular, singular[:rank], rtol=1e-10)
+    assert dense_residual(walk.laplacian, factors) <= 1e-12
+    if singular[rank - 1] > singular[rank] * 1.001:  # otherwise T_q is not unique
+        truncation = dense_truncation(walk.laplacian, rank)[1]
+        np.testing.assert_allclose(reconstruct(factors), truncation, atol=1e-9)
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("make", [weighted_hubs, lambda count, form: dilap_of("random", count, form)])
+def test_iterations_go_on_until_the_dense_svd_is_reached(make: Callable[[int, str], Dilap], form: str) -> None:
+    walk = make(120, form)
+    singular, truncation = dense_truncation(walk.laplacian, 5)
+    factors = truncated_svd(walk.laplacian, 5, 0, symmetric=walk.summary["symmetric"])
+    assert factors.residual <= RESIDUAL_GOAL
+    assert dense_residual(walk.laplacian, factors) <= 10 * RESIDUAL_GOAL
+    np.testing.assert_allclose(factors.singular, singular, rtol=1e-12)
+    np.testing.assert_allclose(reconstruct(factors), truncation, atol=1e-5 * singular[0])
+
+
+@BOTH_FORMS
+def test_scores_do_not_depend_on_the_seed(form: str) -> None:
+    walk = dilap_of("random", 150, form)
+    pairs = all_pairs(150)
+    first, other = (
+        svd_times(truncated_svd(walk.laplacian, 5, seed, symmetric=walk.summary["symmetric"]), walk.perron, *pairs)[2]
+        for seed in (1, 2)
+    )
+    np.testing.assert_allclose(first, other, atol=1e-4 * np.abs(first).max())
+
+
+def test_too_few_iterations_show_in_the_residual(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = dilap_of("random", 120, "rw")
+    monkeypatch.setattr(lowrank, "MOST_POWER_ITERATIONS", 2)
+    factors = truncated_svd(walk.laplacian, 5, 0)
+    assert factors.iterations == 2
+    assert factors.residual > 1e-3
+    transposed_defect = walk.laplacian.T @ factors.left - factors.right * factors.singular
+    assert factors.residual == pytest.approx(np.linalg.norm(transposed_defect, axis=0).max() / factors.singular[0])
+    singular, _ = dense_truncation(walk.laplacian, 5)
+    assert (factors.singular <= singular * (1 + 1e-12)).all()  # a projection never overestimates
+
+
+@BOTH_FORMS
+def test_factors_are_orthonormal_and_sorted(form: str) -> None:
+    walk = weighted_hubs(120, form)
+    factors = truncated_svd(walk.laplacian, 6, 3, symmetric=walk.summary["symmetric"])
+    for vectors in (factors.left, factors.right):
+        assert vectors.shape == (120, 6)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(6), atol=1e-12)
+    assert (np.diff(factors.singular) <= 0).all()
+    assert (factors.singular > 0).all()
+
+
+@BOTH_FORMS
+def test_equal_seeds_give_equal_bits_and_other_seeds_other_probes(form: str) -> None:
+    walk = dilap_of("random", 60, form)
+    first, again, other = (
+        truncated_svd(walk.laplacian, 5, seed, symmetric=walk.summary["symmetric"]) for seed in (7, 7, 8)
+    )
+    for name in ("left", "singular", "right"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
+    assert not np.array_equal(first.left, other.left)
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("family", ["random", "hubs", "sinks", "isolated", "mutual"])
+def test_full_rank_scores_are_the_papers_formula(family: str, form: str) -> None:
+    walk = dilap_of(family, 20, form)
+    expected = pinv_times(np.linalg.pinv(walk.laplacian.toarray()), walk.perron)
+    factors = truncated_svd(walk.laplacian, 19, 0, symmetric=walk.summary["symmetric"])
+    source, target = all_pairs(20)
+    there, back, times = svd_times(factors, walk.perron, source, target)
+    limits = {"rtol": 1e-8, "atol": 1e-10 * np.abs(expected).max()}
+    np.testing.assert_allclose(there, expected[source, target], **limits)
+    np.testing.assert_allclose(back, expected[target, source], **limits)
+    np.testing.assert_allclose(times, (expected + expected.T)[source, target], **limits)
+
+
+@BOTH_FORMS
+def test_truncated_scores_are_the_papers_formula_with_the_truncated_inverse(form: str) -> None:
+    walk = dilap_of("hubs", 15, form)
+    left, singular, right = np.linalg.svd(walk.laplacian.toarray())
+    expected = pinv_times(right[:5].T / singular[:5] @ left[:, :5].T, walk.perron)
+    factors = truncated_svd(walk.laplacian, 5, 0, symmetric=walk.summary["symmetric"])
+    source, target = all_pairs(15)
+    there, back, times = svd_times(factors, walk.perron, source, target)
+    limit = 1e-9 * np.abs(expected).max()
+    np.testing.assert_allclose(there, expected[source, target], atol=limit)
+    np.testing.assert_allclose(times, (expected + expected.T)[source, target], atol=limit)
+    np.testing.assert_allclose(there + back, times, atol=limit)
+
+
+def test_full_rank_scores_are_not_the_transposed_inverse() -> None:
+    """V S^-1 U^T, not the paper's U S^-1 V^T: they differ where T is not symmetric."""
+    walk = dilap_of("random", 12, "rw")
+    transposed = pinv_times(np.linalg.pinv(walk.laplacian.toarray()).T, walk.perron)
+    source, target = all_pairs(12)
+    there = svd_times(truncated_svd(walk.laplacian, 11, 0), walk.perron, source, target)[0]
+    assert np.abs(there - transposed[source, target]).max() > 0.01 * np.abs(there).max()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("rank", [1, 5, 29])
+def test_commute_scores_are_never_negative_in_the_incidence_form(family: str, rank: int) -> None:
+    walk = dilap_of(family, 30, "incidence")
+    factors = truncated_svd(walk.laplacian, rank, 0, symmetric=True)
+    times = svd_times(factors, walk.perron, *all_pairs(30))[2]
+    assert np.isfinite(times).all()
+    assert times.min() >= 0
+    assert times.max() > 0
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_singular_values_at_rounding_level_are_left_out(symmetric: bool) -> None:
+    """Two components: rank 2 of 4, and the pseudo-inverse must not divide by what is left."""
+    edge = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    matrix = sparse(np.kron(np.diag([1.0, 3.0]), edge))
+    perron = np.array([0.1, 0.2, 0.3, 0.4])
+    source, target = all_pairs(4)
+    there, back, times = svd_times(truncated_svd(matrix, 4, 0, symmetric=symmetric), perron, source, target)
+    expected = pinv_times(np.linalg.pinv(matrix.toarray()), perron)
+    np.testing.assert_allclose(there, expected[source, target], atol=1e-13)
+    np.testing.assert_allclose(back, expected[target, source], atol=1e-13)
+    np.testing.assert_allclose(times, (expected + expected.T)[source, target], atol=1e-13)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_an_empty_laplacian_scores_nothing(symmetric: bool) -> None:
+    matrix = sparse(np.zeros((3, 3)))
+    factors = truncated_svd(matrix, 2, 0, symmetric=symmetric)
+    assert factors.residual == 0
+    np.testing.assert_array_equal(svd_times(factors, np.full(3, 1 / 3), *all_pairs(3)), 0)
+
+
+def test_no_pairs_no_scores() -> None:
+    walk = dilap_of("hubs", 12, "incidence")
+    none = np.array([], dtype=np.int64)
+    factors = truncated_svd(walk.laplacian, 3, 0, symmetric=True)
+    assert [len(scores) for scores in svd_times(factors, walk.perron, none, none)] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("count", "kept"), [(2, 2), (5, 5), (OVERSAMPLING + 4, 5)])
+def test_a_small_matrix_limits_the_rank(count: int, kept: int) -> None:
+    factors = truncated_svd(dilap_of("chain", count, "rw").laplacian, 5, 0)
+    assert factors.left.shape == factors.right.shape == (count, kept)

@@ -1,0 +1,111 @@
+"""The walk and the two forms of its digraph Laplacian."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from cgnn_cli.configs import RewireConfig
+from cgnn_cli.errors import DataError
+from cgnn_cli.numerics.transition import (
+    canonical_csr,
+    incidence_laplacian,
+    random_walk_laplacian,
+    row_of_entries,
+    strong_components,
+    transition_matrix,
+    without_self_loops,
+)
+from cgnn_cli.stages.rewire import rewire
+from tests.graphs import FAMILIES, graph_of, random_edges, sparse
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def adjacency(request: pytest.FixtureRequest) -> csr_array:
+    return rewire(graph_of(20, FAMILIES[request.param](20)), RewireConfig()).adjacency
+
+
+def explicit_incidence_form(transition: np.ndarray) -> np.ndarray:
+    """B diag(P) B^T with one column of the signed incidence matrix B for each move i -> j."""
+    moves = [(i, j) for i, j in np.argwhere(transition) if i != j]
+    incidence = np.zeros((len(transition), len(moves)))
+    for column, (i, j) in enumerate(moves):
+        incidence[i, column], incidence[j, column] = 1, -1
+    shares = np.array([transition[i, j] for i, j in moves])
+    return incidence @ np.diag(shares) @ incidence.T
+
+
+def test_rows_of_the_walk_sum_to_one(adjacency: csr_array) -> None:
+    transition = transition_matrix(adjacency)
+    np.testing.assert_allclose(transition.sum(axis=1), 1, rtol=1e-14)
+    np.testing.assert_array_equal(transition.indices, adjacency.indices)
+
+
+def test_the_walk_follows_the_weights() -> None:
+    transition = transition_matrix(sparse([[0, 1, 3], [5, 0, 0], [2, 2, 4]]))
+    np.testing.assert_allclose(transition.toarray(), [[0.0, 0.25, 0.75], [1.0, 0.0, 0.0], [0.25, 0.25, 0.5]])
+
+
+def test_a_state_without_a_way_out_is_named() -> None:
+    with pytest.raises(DataError, match="state 2"):
+        transition_matrix(sparse([[0, 1, 1], [1, 0, 1], [0, 0, 0]]))
+
+
+def test_incidence_form_equals_its_definition(adjacency: csr_array) -> None:
+    transition = transition_matrix(adjacency)
+    expected = explicit_incidence_form(transition.toarray())
+    np.testing.assert_allclose(incidence_laplacian(transition).toarray(), expected, atol=1e-13)
+
+
+def test_incidence_form_is_a_laplacian(adjacency: csr_array) -> None:
+    laplacian = incidence_laplacian(transition_matrix(adjacency)).toarray()
+    np.testing.assert_array_equal(laplacian, laplacian.T)
+    np.testing.assert_allclose(laplacian.sum(axis=0), 0, atol=1e-13)
+    np.testing.assert_allclose(laplacian.sum(axis=1), 0, atol=1e-13)
+    eigenvalues = np.linalg.eigvalsh(laplacian)
+    assert eigenvalues[0] >= -1e-13
+    assert eigenvalues[1] > 1e-6  # connected: only the constant is in the kernel
+
+
+def test_incidence_form_ignores_self_loops() -> None:
+    walk = np.array([[0.5, 0.5], [0.25, 0.75]])
+    np.testing.assert_allclose(incidence_laplacian(sparse(walk)).toarray(), [[0.75, -0.75], [-0.75, 0.75]])
+
+
+def test_random_walk_form_is_identity_minus_p(adjacency: csr_array) -> None:
+    transition = transition_matrix(adjacency)
+    laplacian = random_walk_laplacian(transition).toarray()
+    np.testing.assert_array_equal(laplacian, np.eye(20) - transition.toarray())
+    np.testing.assert_allclose(laplacian.sum(axis=1), 0, atol=1e-14)
+
+
+def test_one_state_has_an_empty_laplacian() -> None:
+    transition = transition_matrix(sparse([[3.0]]))
+    assert incidence_laplacian(transition).nnz == random_walk_laplacian(transition).nnz == 0
+
+
+def test_strong_components_agree_with_networkx() -> None:
+    edges = random_edges(40, 2, seed=9)
+    digraph = nx.DiGraph(edges)
+    digraph.add_nodes_from(range(40))
+    count, labels = strong_components(graph_of(40, edges).adjacency)
+    found = {frozenset(np.flatnonzero(labels == label).tolist()) for label in range(count)}
+    assert found == {frozenset(part) for part in nx.strongly_connected_components(digraph)}
+    assert 1 < count < 40
+
+
+def test_canonical_csr_sums_repeats_and_drops_zeros() -> None:
+    raw = csr_array((np.array([1.0, 2, 0, 5]), np.array([2, 2, 1, 0]), np.array([0, 4, 4, 4])), shape=(3, 3))
+    matrix = canonical_csr(raw)
+    np.testing.assert_array_equal(matrix.indices, [0, 2])
+    np.testing.assert_array_equal(matrix.data, [5, 3])
+    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
+    assert raw.nnz == 4  # the input is left alone
+
+
+def test_rows_and_self_loops_of_entries() -> None:
+    matrix = sparse([[7, 1, 0], [0, 0, 0], [2, 0, 9]])
+    np.testing.assert_array_equal(row_of_entries(matrix), [0, 0, 2, 2])
+    np.testing.assert_array_equal(without_self_loops(matrix).toarray(), [[0, 1, 0], [0, 0, 0], [2, 0, 0]])

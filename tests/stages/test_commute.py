@@ -1,0 +1,323 @@
+"""commute: times and weights on the edges of the original graph, through all solvers and proximities."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.stats import spearmanr
+
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
+from cgnn_cli.errors import NumericalError, ResourceError, UsageError
+from cgnn_cli.graph import CommuteTimes, Dilap, Graph, Rewired
+from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.stages import commute as commute_stage
+from cgnn_cli.stages.commute import check_dense_size, commute
+from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.rewire import rewire
+from tests.graphs import FAMILIES, absorbing_hitting, chain_edges, directed_cycle, graph_of, random_edges
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+EXACT, PI_ONLY = CommuteConfig(solver="exact"), CommuteConfig(solver="pi-only")
+INCIDENCE, RANDOM_WALK = DilapConfig(form="incidence"), DilapConfig(form="random-walk")
+BOTH_FORMS = pytest.mark.parametrize("form", [INCIDENCE, RANDOM_WALK], ids=["incidence", "random-walk"])
+
+
+def walk_on(graph: Graph, form: DilapConfig = INCIDENCE) -> Dilap:
+    return dilap(rewire(graph, RewireConfig()), form)
+
+
+def best_of_rows(weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return np.array([weights[rows == row].max() for row in np.unique(rows)])
+
+
+def dense(values: np.ndarray, times: CommuteTimes, count: int) -> np.ndarray:
+    matrix = np.full((count, count), np.nan)
+    matrix[times.source, times.target] = values
+    return matrix
+
+
+@pytest.fixture(scope="module", params=[family for family in FAMILIES if family != "no edges"])
+def graph(request: pytest.FixtureRequest) -> Graph:
+    return graph_of(25, FAMILIES[request.param](25))
+
+
+@pytest.fixture(scope="module")
+def walk(graph: Graph) -> Dilap:
+    return walk_on(graph)
+
+
+def test_edges_are_those_of_the_original_graph_without_self_loops() -> None:
+    graph = graph_of(4, [(2, 0), (1, 1), (0, 3), (0, 1), (3, 3)])
+    times = commute(graph, walk_on(graph), EXACT)
+    assert list(zip(times.source.tolist(), times.target.tolist(), strict=True)) == [(0, 1), (0, 3), (2, 0)]
+    assert times.summary["edges"] == 3
+    assert (times.commute > 0).all()
+
+
+def test_exact_times_solve_the_absorbing_systems(graph: Graph, walk: Dilap) -> None:
+    times, expected = commute(graph, walk, EXACT), absorbing_hitting(walk.transition)
+    limit = 1e-8
+    np.testing.assert_allclose(times.hitting, expected[times.source, times.target], rtol=limit)
+    np.testing.assert_allclose(times.hitting_back, expected[times.target, times.source], rtol=limit)
+    np.testing.assert_array_equal(times.commute, times.hitting + times.hitting_back)
+
+
+def test_exact_does_not_depend_on_the_form_of_the_laplacian(graph: Graph) -> None:
+    first, second = (commute(graph, walk_on(graph, form), EXACT) for form in (INCIDENCE, RANDOM_WALK))
+    np.testing.assert_array_equal(first.commute, second.commute)
+
+
+def test_directed_cycle_that_is_not_rewired() -> None:
+    graph = Graph(adjacency=directed_cycle(7))
+    walk = dilap(rewire(graph, RewireConfig(method="none")), DilapConfig())
+    times = commute(graph, walk, EXACT)
+    np.testing.assert_allclose(times.commute, 7, rtol=1e-8)
+    np.testing.assert_allclose(times.hitting, 1, rtol=1e-8)
+    np.testing.assert_allclose(times.hitting_back, 6, rtol=1e-8)
+
+
+def test_pi_only_is_the_sum_of_return_times(graph: Graph, walk: Dilap) -> None:
+    times = commute(graph, walk, PI_ONLY)
+    np.testing.assert_array_equal(times.hitting, 1 / walk.perron[times.target])
+    np.testing.assert_array_equal(times.hitting_back, 1 / walk.perron[times.source])
+    np.testing.assert_array_equal(times.commute, times.hitting + times.hitting_back)
+
+
+@BOTH_FORMS
+def test_full_rank_svd_is_the_papers_formula(graph: Graph, form: DilapConfig) -> None:
+    walk = walk_on(graph, form)
+    times = commute(graph, walk, CommuteConfig(rank=24))
+    inverse, root = np.linalg.pinv(walk.laplacian.toarray()), np.sqrt(walk.perron)
+    expected = np.diag(inverse) / walk.perron - inverse / np.outer(root, root)
+    limits = {"rtol": 1e-7, "atol": 1e-10 * np.abs(expected).max()}
+    np.testing.assert_allclose(times.hitting, expected[times.source, times.target], **limits)
+    np.testing.assert_allclose(times.hitting_back, expected[times.target, times.source], **limits)
+    np.testing.assert_allclose(times.commute, times.hitting + times.hitting_back, **limits)
+
+
+def test_svd_of_a_symmetric_form_is_never_negative_and_says_what_it_is(graph: Graph, walk: Dilap) -> None:
+    times = commute(graph, walk, CommuteConfig())
+    assert times.commute.min() >= 0
+    assert times.summary["negative_commute"] == 0
+    negative = int((times.hitting < 0).sum() + (times.hitting_back < 0).sum())
+    assert times.summary["negative_hitting"] == negative
+    assert times.summary["rank"] == 5
+    assert len(times.summary["notes"]) == 1
+    assert "rank-5 truncation scores, not expected steps" in times.summary["notes"][0]
+
+
+@pytest.mark.parametrize(("rank", "used"), [(4, 4), (5, 4), (6, 4), (1000, 4)])
+def test_rank_is_clamped_with_a_note(rank: int, used: int) -> None:
+    graph = graph_of(5, chain_edges(5))
+    times = commute(graph, walk_on(graph), CommuteConfig(rank=rank))
+    assert times.summary["rank"] == used
+    assert [f"--rank {rank} is more than" in note for note in times.summary["notes"][1:]] == [True] * (rank > used)
+    np.testing.assert_array_equal(times.commute, commute(graph, walk_on(graph), CommuteConfig(rank=4)).commute)
+
+
+@BOTH_FORMS
+def test_svd_is_reproducible_with_equal_seeds(form: DilapConfig) -> None:
+    graph = graph_of(60, random_edges(60, 3, seed=0))
+    walk = walk_on(graph, form)
+    first, again, other = (commute(graph, walk, CommuteConfig(solver_seed=seed)) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first.commute, again.commute)
+    np.testing.assert_array_equal(first.weight_in, again.weight_in)
+    assert not np.array_equal(first.commute, other.commute)
+
+
+PROXIMITIES = [
+    *(CommuteConfig(solver="exact", proximity="exp", scale=scale) for scale in ("1", "250", "row-mean", "median")),
+    *(CommuteConfig(solver="exact", proximity="ratio", scale=scale) for scale in ("0.1", "row-mean", "median")),
+    *(CommuteConfig(solver="exact", proximity="inverse", scale=scale) for scale in ("1", "0.5")),
+    CommuteConfig(solver="exact", proximity="none"),
+]
+
+
+def plain_weights(values: np.ndarray, rows: np.ndarray, config: CommuteConfig) -> np.ndarray:
+    """Proximity by its definition in section 4 of the method, row by row in long double."""
+    weights = np.ones(len(values), dtype=np.longdouble)
+    for row in np.unique(rows):
+        mine = rows == row
+        value = values[mine].astype(np.longdouble)
+        if config.proximity == "inverse":
+            weights[mine] = (value.min() / value) ** (1 / np.longdouble(config.scale))
+        elif config.proximity != "none":
+            named = {"row-mean": value.mean(), "median": np.median(values)}
+            scale = named[config.scale] if config.scale in named else np.longdouble(config.scale)
+            weights[mine] = np.exp(-(value - value.min()) / scale)
+    return weights
+
+
+@pytest.mark.parametrize("config", PROXIMITIES, ids=lambda config: f"{config.proximity} {config.scale}")
+def test_weights_follow_their_definition_in_both_directions(graph: Graph, walk: Dilap, config: CommuteConfig) -> None:
+    times = commute(graph, walk, config)
+    values = times.commute
+    if config.proximity == "ratio":
+        values = values / (1 / walk.perron[times.source] + 1 / walk.perron[times.target])
+    for weights, rows in ((times.weight_out, times.source), (times.weight_in, times.target)):
+        np.testing.assert_allclose(weights, plain_weights(values, rows, config), rtol=1e-10, atol=1e-300)
+        np.testing.assert_array_equal(best_of_rows(weights, rows), 1)
+
+
+def test_weight_in_normalises_over_in_neighbours() -> None:
+    """0 and 7 both point at 5: for 7 it is the only out-neighbour, but for 5 the two compete."""
+    graph = graph_of(12, [(0, 5), (7, 5), (0, 3), (0, 9), (9, 3)])
+    times = commute(graph, walk_on(graph), CommuteConfig(solver="exact", proximity="inverse"))
+    steps, out, back = (dense(values, times, 12) for values in (times.commute, times.weight_out, times.weight_in))
+    assert out[7, 5] == out[9, 3] == 1
+    near, far = sorted([steps[0, 5], steps[7, 5]])
+    assert sorted([back[0, 5], back[7, 5]]) == [pytest.approx(near / far), 1]
+    np.testing.assert_allclose(out[0, [3, 5, 9]], steps[0, [3, 5, 9]].min() / steps[0, [3, 5, 9]])
+    assert near < far
+
+
+def test_inverse_refuses_scores_that_are_not_positive() -> None:
+    graph = graph_of(40, FAMILIES["hubs"](40))
+    walk = walk_on(graph, RANDOM_WALK)
+    scores = commute(graph, walk, CommuteConfig(rank=1))
+    negative = int((scores.commute < 0).sum())
+    assert scores.summary["negative_commute"] == negative > 0
+    with pytest.raises(NumericalError, match=f"positive commute times, but {negative} edges"):
+        commute(graph, walk, CommuteConfig(rank=1, proximity="inverse"))
+
+
+def test_pi_only_with_ratio_is_refused() -> None:
+    with pytest.raises(UsageError, match="same weight"):
+        CommuteConfig(solver="pi-only", proximity="ratio")
+
+
+@pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "wide", ""])
+def test_scales_that_mean_nothing_are_refused(scale: str) -> None:
+    with pytest.raises(UsageError, match="--scale"):
+        CommuteConfig(scale=scale)
+
+
+@pytest.mark.parametrize("scale", ["row-mean", "median"])
+def test_inverse_takes_only_numbers(scale: str) -> None:
+    with pytest.raises(UsageError, match="inverse takes a number"):
+        CommuteConfig(proximity="inverse", scale=scale)
+
+
+@pytest.mark.parametrize("count", [1, 2, 9])
+@pytest.mark.parametrize("config", [CommuteConfig(), EXACT, PI_ONLY], ids=lambda config: config.solver)
+def test_a_graph_without_edges_has_no_times(count: int, config: CommuteConfig) -> None:
+    graph = graph_of(count, [(0, 0)])
+    times = commute(graph, walk_on(graph), config)
+    assert len(times.source) == len(times.commute) == len(times.weight_in) == 0
+    assert times.summary["commute"] == times.summary["effective_neighbours_out"] == {}
+
+
+def test_two_nodes() -> None:
+    """Two nodes with self-loops: each step crosses with probability 1/2."""
+    graph = graph_of(2, [(0, 1)])
+    times = commute(graph, walk_on(graph), EXACT)
+    np.testing.assert_allclose([times.hitting, times.hitting_back, times.commute], [[2], [2], [4]], rtol=1e-12)
+
+
+def test_effective_neighbours_show_both_collapses() -> None:
+    graph = graph_of(25, FAMILIES["hubs"](25))
+    walk = walk_on(graph)
+    equal = commute(graph, walk, CommuteConfig(solver="exact", proximity="none")).summary["effective_neighbours_out"]
+    assert equal["mean"] == pytest.approx(equal["neighbours"])
+    sharp = commute(graph, walk, CommuteConfig(solver="exact", scale="1e-9")).summary["effective_neighbours_out"]
+    assert sharp["mean"] < 1.5 < sharp["neighbours"]
+
+
+def test_renumbering_the_nodes_renumbers_the_times() -> None:
+    graph = graph_of(30, random_edges(30, 3, seed=2))
+    rewired = rewire(graph, RewireConfig())
+    place = np.random.default_rng(0).permutation(30)
+    moved = Graph(adjacency=canonical_csr(graph.adjacency[place][:, place]))
+    moved_walk = Rewired(adjacency=canonical_csr(rewired.adjacency[place][:, place]), nodes=np.arange(30))
+    config = CommuteConfig(solver="exact", scale="row-mean")
+    first = commute(graph, dilap(rewired, DilapConfig()), config)
+    second = commute(moved, dilap(moved_walk, DilapConfig()), config)
+    for name in ("hitting", "hitting_back", "commute", "weight_out", "weight_in"):
+        expected = dense(getattr(first, name), first, 30)[np.ix_(place, place)]
+        np.testing.assert_allclose(dense(getattr(second, name), second, 30), expected, rtol=1e-10)
+
+
+def test_order_of_the_edge_list_does_not_matter() -> None:
+    edges = random_edges(30, 3, seed=3)
+    graphs = [graph_of(30, listed) for listed in (edges, edges[::-1])]
+    first, second = (commute(each, walk_on(each), CommuteConfig()) for each in graphs)
+    for name, values in first.to_elements().items():
+        np.testing.assert_array_equal(values, getattr(second, name))
+
+
+def test_a_dense_solve_beyond_the_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ResourceError, match="20,001 states"):
+        check_dense_size(20_001)
+    monkeypatch.setattr(commute_stage, "available_memory", lambda: 1000)
+    graph = graph_of(30, chain_edges(30))
+    with pytest.raises(ResourceError, match="30 states"):
+        commute(graph, walk_on(graph), EXACT)
+    assert len(commute(graph, walk_on(graph), CommuteConfig()).commute) == 29
+
+
+@st.composite
+def digraphs(draw: st.DrawFn) -> Graph:
+    """Small digraphs with self-loops, ties and zero rows among the features, and sometimes weights."""
+    count = draw(st.integers(1, 30))
+    node = st.integers(0, count - 1)
+    edges = draw(st.lists(st.tuples(node, node), max_size=90, unique=True))
+    features = draw(st.lists(st.tuples(*[st.integers(-1, 2)] * 3), min_size=count, max_size=count))
+    weights = draw(st.none() | st.lists(st.floats(0.1, 10), min_size=len(edges), max_size=len(edges)))
+    return graph_of(count, edges, features=np.array(features, dtype=np.float64), weights=weights)
+
+
+@settings(max_examples=80, deadline=None, database=None, derandomize=True)
+@given(graph=digraphs(), proximity=st.sampled_from(PROXIMITIES))
+def test_the_whole_chain_on_any_small_digraph(graph: Graph, proximity: CommuteConfig) -> None:
+    walk = walk_on(graph)
+    times = commute(graph, walk, proximity)
+    for values in (times.hitting, times.hitting_back, times.commute, times.weight_out, times.weight_in):
+        assert np.isfinite(values).all()
+    expected = absorbing_hitting(walk.transition)
+    limit = 1e-8
+    np.testing.assert_allclose(times.hitting, expected[times.source, times.target], rtol=limit)
+    np.testing.assert_allclose(times.hitting_back, expected[times.target, times.source], rtol=limit)
+    returns = 1 / walk.perron
+    assert (times.commute * (1 + limit) >= np.maximum(returns[times.source], returns[times.target])).all()
+
+    both_ways = dense(times.commute, times, graph.node_count)
+    mutual = ~np.isnan(both_ways) & ~np.isnan(both_ways.T)
+    np.testing.assert_array_equal(both_ways[mutual], both_ways.T[mutual])
+
+    for weights, rows in ((times.weight_out, times.source), (times.weight_in, times.target)):
+        assert ((weights >= 0) & (weights <= 1)).all()
+        np.testing.assert_array_equal(best_of_rows(weights, rows), 1)
+
+
+def read_chameleon(folder: Path) -> Graph:
+    edges = np.loadtxt(folder / "out1_graph_edges.txt", dtype=np.int64, skiprows=1, delimiter="\t")
+    lines = (folder / "out1_node_feature_label.txt").read_text().splitlines()[1:]
+    numbers, words = zip(*(line.split("\t")[:2] for line in lines), strict=True)
+    features = np.zeros((len(lines), words[0].count(",") + 1))
+    for number, row in zip(numbers, words, strict=True):
+        features[int(number)] = np.fromstring(row, sep=",")
+    adjacency = canonical_csr(csr_array((np.ones(len(edges)), edges.T), shape=(len(lines), len(lines))))
+    return Graph(adjacency=adjacency, features=features)
+
+
+@pytest.mark.realdata
+def test_chameleon_reaches_the_measured_figures(real_data: Path) -> None:
+    graph = read_chameleon(real_data / "chameleon")
+    assert (graph.node_count, int(np.sum(~np.asarray(graph.features).any(axis=1)))) == (2277, 233)
+    walk = walk_on(graph)
+    assert walk.perron.min() * graph.node_count == pytest.approx(6e-9, rel=0.15)
+
+    exact = commute(graph, walk, EXACT)
+    assert np.median(exact.commute) == pytest.approx(1.8e4, rel=0.02)
+    baseline = 1 / walk.perron[exact.source] + 1 / walk.perron[exact.target]
+    assert spearmanr(exact.commute, baseline).statistic == pytest.approx(0.9996, abs=1e-4)
+    assert exact.summary["ratio"]["minimum"] >= 0.5
+    assert np.mean(exact.weight_out < 0.01) == pytest.approx(0.93, abs=0.015)
+
+    truncated = commute(graph, walk, CommuteConfig())
+    assert np.median(truncated.commute) == pytest.approx(8e-8, rel=0.05)
+    assert 0.80 <= np.mean(truncated.weight_out > 0.99) <= 0.90
