@@ -21,7 +21,6 @@ lint: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/artifact_compression.py
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py

@@ -15,7 +15,6 @@ from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.runner import differences
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
-from cgnn_cli.store.elements import flatten
 from cgnn_cli.store.store import Store
 
 PANEL = "Look inside"
@@ -65,6 +64,8 @@ def show(
 
 
 def _describe(path: Path, artifact: Artifact) -> Outcome:
+    from cgnn_cli.store.elements import flatten
+
     header = artifact.header
     elements = {name: f"{array.dtype} {list(array.shape)}" for name, array in flatten(artifact.elements).items()}
     table = Table(title=f"{ROOT_TYPES[header.stage]} {header.key}", show_header=False, title_justify="left")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.pipeline import STAGES, Step
-from cgnn_cli.store.elements import checksum
 from cgnn_cli.store.keys import artifact_key
 from cgnn_cli.store.store import Store
 
@@ -59,6 +58,8 @@ class GraphContent:
 
 def graph_step(graph: Graph) -> Step:
     """The step that provides a graph which is in memory."""
+    from cgnn_cli.store.elements import checksum
+
     content = GraphContent(checksum(graph.to_elements()))
     described = dataclasses.replace(graph, summary=_summary(graph))
     return Step(STAGES["graph"], content, {}, _graph_key(content), make=lambda: described)

@@ -32,14 +32,14 @@ def truncated_svd(matrix: csr_array, rank: int, seed: int, *, symmetric: bool = 
     step = _symmetric_step if symmetric else _general_step
     transposed = matrix if symmetric else csr_array(matrix.T.tocsr())
     basis = np.linalg.qr(transposed @ probes)[0]
-    for iteration in range(1, MOST_POWER_ITERATIONS + 1):
+    residual, iterations = np.inf, 0
+    while residual > RESIDUAL_GOAL and iterations < MOST_POWER_ITERATIONS:
         left, singular, right, image = step(matrix, transposed, basis)
         defect = np.linalg.norm(image[:, :rank] - right[:, :rank] * singular[:rank], axis=0)
         residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
-        if residual <= RESIDUAL_GOAL:
-            break
+        iterations += 1
         basis = np.linalg.qr(image)[0]
-    return TruncatedSvd(left[:, :rank], singular[:rank], right[:, :rank], residual, iteration)
+    return TruncatedSvd(left[:, :rank], singular[:rank], right[:, :rank], residual, iterations)
 
 
 def _symmetric_step(

@@ -19,6 +19,7 @@ from cgnn_cli.models.normalise import inverse_or_zero, scaled
 from cgnn_cli.models.propagate import Input, as_input
 from cgnn_cli.models.table import MODELS
 
+DIVERGED = 1e9
 Progress = Callable[[int, int, str], None]
 
 
@@ -147,9 +148,9 @@ def _step(task: Task, optimiser: torch.optim.Optimizer, epoch: int, config: Trai
     optimiser.zero_grad(set_to_none=True)
     chosen = task.nodes["train"]
     loss = F.cross_entropy(task.network(task.x).logits[chosen], task.labels[chosen])
-    if not torch.isfinite(loss):
+    if not loss.item() < DIVERGED:
         raise NumericalError(
-            f"the training loss became {loss.item()} in epoch {epoch} (learning rate {config.lr:g})",
+            f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {config.lr:g})",
             "use a smaller --lr, or scale the features with --feature-scaling",
         )
     loss.backward()

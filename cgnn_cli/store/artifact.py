@@ -1,8 +1,10 @@
 """The artifact file: a header and elements, in HDF5 (the store's format) or NPZ, with checksums over both.
 
 Reading never trusts a file: its root type, version and checksum are verified before anything is returned, and nothing
-in it is ever executed.
+in it is ever executed. numpy and h5py are imported only where a file is read or written, so that a cache hit is quick.
 """
+
+from __future__ import annotations
 
 import dataclasses
 import hashlib
@@ -13,12 +15,14 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.elements import Elements, checksum, flatten, read_hdf5, unflatten, write_hdf5
 from cgnn_cli.store.keys import canonical_json
+
+if TYPE_CHECKING:
+    from cgnn_cli.store.elements import Elements
 
 FORMAT_VERSION = 1
 ROOT_TYPES = {
@@ -65,6 +69,8 @@ class Artifact:
 
 def payload_checksum(header: Header, elements: Elements) -> str:
     """The checksum that equal artifacts share: everything but the provenance."""
+    from cgnn_cli.store.elements import checksum
+
     fixed = {name: value for name, value in header.to_json().items() if name not in ("provenance", "payload")}
     return checksum(elements, header=canonical_json({"format": FORMAT_VERSION, **fixed}))
 
@@ -83,6 +89,8 @@ def write_h5(path: Path, artifact: Artifact) -> None:
     """Write a sealed artifact; the caller publishes the file."""
     import h5py
 
+    from cgnn_cli.store.elements import write_hdf5
+
     header = artifact.header
     with h5py.File(path, "w", track_order=False) as file:
         file.attrs["encoding-type"] = ROOT_TYPES[header.stage]
@@ -97,6 +105,8 @@ def write_h5(path: Path, artifact: Artifact) -> None:
 def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
     """Write the same elements flat, with the header as UTF-8 bytes."""
     import numpy as np
+
+    from cgnn_cli.store.elements import flatten
 
     root = {"type": ROOT_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
     text = canonical_json({**root, "header": artifact.header.to_json(), "header-sha256": _seal_of(artifact.header)})
@@ -125,6 +135,8 @@ def read(path: Path) -> Artifact:
 def _read_h5(path: Path) -> Artifact:
     import h5py
 
+    from cgnn_cli.store.elements import read_hdf5
+
     try:
         # Published files never change, so HDF5's own lock is not needed; some network disks refuse it.
         with h5py.File(path, "r", locking=False) as file:
@@ -147,6 +159,8 @@ def _read_h5(path: Path) -> Artifact:
 
 def _read_npz(path: Path) -> Artifact:
     import numpy as np
+
+    from cgnn_cli.store.elements import unflatten
 
     try:
         with np.load(path, allow_pickle=False) as archive:

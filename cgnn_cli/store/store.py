@@ -24,7 +24,6 @@ from cgnn_cli.errors import BusyError, CgnnError, CorruptError, ResourceError, U
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.elements import flatten
 
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -80,6 +79,8 @@ class Store:
 
     def publish(self, artifact: Artifact) -> Header:
         """Write an artifact under its key: temporary file, verification, fsync, rename, side record."""
+        from cgnn_cli.store.elements import flatten
+
         artifact = files.sealed(artifact)
         header, path = artifact.header, self.path(artifact.header.stage, artifact.header.key)
         needed = sum(array.nbytes for array in flatten(artifact.elements).values())

@@ -1,0 +1,72 @@
+"""Golden numbers: when they move, the stage's algorithm version must be raised in the same change.
+
+To renew them: `python -m tests.stages.test_golden`.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.datasets.demo import demo_graph
+from cgnn_cli.pipeline import STAGES
+from cgnn_cli.stages.commute import commute
+from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.rewire import rewire
+from cgnn_cli.stages.train import collect, fit
+
+GOLDEN = Path(__file__).with_name("golden.json")
+
+
+def fingerprint(array: np.ndarray) -> list[float]:
+    """A few figures that move when almost any entry does."""
+    values = np.asarray(array, dtype=np.float64).ravel()
+    ramp = np.linspace(1, 2, len(values))
+    return [len(values), float(np.abs(values).sum()), float(values @ ramp), float(np.median(values))]
+
+
+def current_numbers() -> dict[str, dict[str, Any]]:
+    graph = demo_graph()
+    rewired = rewire(graph, RewireConfig())
+    walk = dilap(rewired, DilapConfig())
+    solvers = {
+        "svd": CommuteConfig(),
+        "exact": CommuteConfig(solver="exact", proximity="inverse"),
+        "pi-only": CommuteConfig(solver="pi-only", proximity="exp", scale="row-mean"),
+    }
+    times = {name: commute(graph, walk, config) for name, config in solvers.items()}
+    config = TrainConfig(epochs=8, hidden=8)
+    trained = fit(graph, times["exact"], config, 0)
+    scores = evaluate(graph, times["exact"], collect({0: trained}), config)
+    assert graph.splits is not None
+    numbers = {
+        "graph": {"adjacency": fingerprint(graph.adjacency.indices), "splits": fingerprint(graph.splits)},
+        "rewire": {"order": fingerprint(rewired.order if rewired.order is not None else np.array([]))},
+        "dilap": {"perron": fingerprint(walk.perron), "laplacian": fingerprint(walk.laplacian.data)},
+        "commute": {
+            f"{name} {element}": fingerprint(getattr(result, element))
+            for name, result in times.items()
+            for element in ("hitting", "commute", "weight_out", "weight_in")
+        },
+        "fit": {"loss": fingerprint(trained.history["loss"])},
+        "eval": {"accuracy": fingerprint(scores.accuracy)},
+    }
+    return {stage: {"algorithm": STAGES[stage].algorithm, **values} for stage, values in numbers.items()}
+
+
+def test_numbers_move_only_with_the_algorithm_version() -> None:
+    golden = json.loads(GOLDEN.read_text())
+    numbers = current_numbers()
+    assert set(golden) == set(numbers)
+    for stage, values in golden.items():
+        assert values["algorithm"] == numbers[stage]["algorithm"], f"renew the golden numbers of {stage}"
+        for name in values.keys() - {"algorithm"}:
+            assert numbers[stage][name] == pytest.approx(values[name], rel=1e-4, abs=1e-9), f"{stage} {name} moved"
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps(current_numbers(), indent=1) + "\n")

@@ -1,0 +1,159 @@
+"""Training: it learns, keeps the best epoch, is reproducible, and refuses what cannot be learnt."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.errors import DataError, NumericalError, UsageError
+from cgnn_cli.graph import CommuteTimes, Fit, Graph
+from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.stages.commute import commute
+from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.predict import predict_classes
+from cgnn_cli.stages.rewire import rewire
+from cgnn_cli.stages.train import choose_device, collect, fit, forward, prepare, scale_features
+
+SMALL = TrainConfig(hidden=16, epochs=120, patience=40, dropout=0.2)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Two communities with informative edges and weak features: learnable, but not from the features alone."""
+    rng = np.random.default_rng(3)
+    labels = np.arange(120) % 2
+    same = labels[:, None] == labels[None, :]
+    dense = (rng.random((120, 120)) < np.where(same, 0.10, 0.01)).astype(float)
+    np.fill_diagonal(dense, 0)
+    features = rng.standard_normal((120, 8)) + 0.7 * labels[:, None]
+    splits = np.stack([np.random.default_rng(r).permutation(np.repeat([1, 2, 3], 40)) for r in range(2)])
+    return Graph(
+        adjacency=canonical_csr(csr_array(dense)),
+        features=features.astype(np.float32),
+        labels=labels,
+        class_names=np.array([b"left", b"right"]),
+        splits=splits.astype(np.uint8),
+    )
+
+
+@pytest.fixture(scope="module")
+def times(graph: Graph) -> CommuteTimes:
+    walk = dilap(rewire(graph, RewireConfig()), DilapConfig())
+    return commute(graph, walk, CommuteConfig(solver="exact", proximity="ratio"))
+
+
+@pytest.fixture(scope="module")
+def trained(graph: Graph, times: CommuteTimes) -> Fit:
+    return fit(graph, times, SMALL, 0)
+
+
+@pytest.mark.parametrize("model", ["cgnn", "dirgnn"])
+def test_it_learns(graph: Graph, times: CommuteTimes, model: str) -> None:
+    config = dataclasses.replace(SMALL, model=model)
+    checkpoint = collect({split: fit(graph, times, config, split) for split in (0, 1)})
+    assert evaluate(graph, times, checkpoint, config).accuracy.min() >= 0.85
+
+
+def test_history_best_epoch_and_patience(trained: Fit) -> None:
+    accuracy, loss = trained.history["validation_accuracy"], trained.history["validation_loss"]
+    best = trained.summary["best_epoch"]
+    assert trained.summary["validation_accuracy"] == accuracy.max() == accuracy[best]
+    ties = np.flatnonzero(accuracy == accuracy.max())
+    assert loss[best] == loss[ties].min()
+    assert trained.summary["epochs"] == len(loss) == min(120, best + SMALL.patience + 1)
+
+
+def test_kept_weights_are_those_of_the_best_epoch(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
+    output = forward(graph, times, collect({0: trained}), SMALL, 0)
+    assert graph.splits is not None and graph.labels is not None
+    nodes = graph.splits[0] == 2
+    predicted = output.logits.argmax(dim=1).numpy()
+    assert (predicted[nodes] == graph.labels[nodes]).mean() == trained.summary["validation_accuracy"]
+
+
+def test_two_runs_give_the_same_bits_and_another_seed_others(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
+    again = fit(graph, times, SMALL, 0)
+    other = fit(graph, times, dataclasses.replace(SMALL, seed=1), 0)
+    for name, weights in trained.weights.items():
+        np.testing.assert_array_equal(weights, again.weights[name])
+    assert any(not np.array_equal(trained.weights[name], other.weights[name]) for name in trained.weights)
+
+
+def test_the_test_labels_are_never_read_in_training(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
+    assert graph.labels is not None and graph.splits is not None
+    hidden = np.where(graph.splits[0] == 3, -1, graph.labels)
+    blind = fit(dataclasses.replace(graph, labels=hidden), times, SMALL, 0)
+    for name, weights in trained.weights.items():
+        np.testing.assert_array_equal(weights, blind.weights[name])
+
+
+def test_progress_is_reported(graph: Graph, times: CommuteTimes) -> None:
+    seen: list[tuple[int, int]] = []
+    fit(
+        graph,
+        times,
+        dataclasses.replace(SMALL, epochs=4),
+        0,
+        progress=lambda done, total, _: seen.append((done, total)),
+    )
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+
+
+def test_divergence_names_the_epoch_and_the_learning_rate(graph: Graph, times: CommuteTimes) -> None:
+    with pytest.raises(NumericalError, match=r"epoch \d+ \(learning rate 1e\+09\)"):
+        fit(graph, times, dataclasses.replace(SMALL, lr=1e9, activation="elu"), 0)
+
+
+def test_what_cannot_be_trained_on(graph: Graph, times: CommuteTimes) -> None:
+    assert graph.splits is not None
+    with pytest.raises(DataError, match="no labels"):
+        prepare(dataclasses.replace(graph, labels=None, class_names=None), times, SMALL, 0, torch.device("cpu"))
+    with pytest.raises(DataError, match="single class"):
+        prepare(dataclasses.replace(graph, class_names=np.array([b"one"])), times, SMALL, 0, torch.device("cpu"))
+    with pytest.raises(UsageError, match="splits 0 to 1"):
+        prepare(graph, times, SMALL, 2, torch.device("cpu"))
+    without = np.where(graph.splits == 2, 0, graph.splits).astype(np.uint8)
+    with pytest.raises(DataError, match="split 0 has no val nodes"):
+        prepare(dataclasses.replace(graph, splits=without), times, SMALL, 0, torch.device("cpu"))
+
+
+def test_devices() -> None:
+    assert choose_device("auto").type in ("cpu", "cuda")
+    for name in ("nonsense", "meta"):
+        with pytest.raises(UsageError):
+            choose_device(name)
+
+
+@pytest.mark.parametrize("scaling", ["none", "row", "l2", "standard"])
+def test_feature_scaling(scaling: str) -> None:
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((30, 5)) * (rng.random((30, 5)) < 0.6)
+    dense[3] = 0
+    dense[:, 4] = 0
+    scaled = np.asarray(scale_features(dense, scaling))
+    sparse = scale_features(csr_array(dense), scaling)
+    assert not isinstance(sparse, np.ndarray)
+    if scaling == "row":
+        np.testing.assert_allclose(np.abs(scaled).sum(axis=1), np.where(np.abs(dense).sum(axis=1) > 0, 1, 0))
+    elif scaling == "l2":
+        np.testing.assert_allclose((scaled**2).sum(axis=1), np.where(np.abs(dense).sum(axis=1) > 0, 1, 0))
+    elif scaling == "standard":
+        np.testing.assert_allclose(scaled.mean(axis=0), 0, atol=1e-12)
+        np.testing.assert_allclose(scaled.std(axis=0), [1, 1, 1, 1, 0])
+        np.testing.assert_allclose(sparse.toarray()[:, :4], dense[:, :4] / dense[:, :4].std(axis=0))
+        return
+    np.testing.assert_allclose(sparse.toarray(), scaled)
+
+
+def test_predictions_are_the_mean_of_the_splits(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
+    checkpoint = collect({0: trained, 1: fit(graph, times, SMALL, 1)})
+    both = predict_classes(graph, times, checkpoint, SMALL, [0, 1])
+    each = [forward(graph, times, checkpoint, SMALL, split).logits.softmax(dim=1).numpy() for split in (0, 1)]
+    mean = (each[0] + each[1]) / 2
+    np.testing.assert_allclose(both.probability, mean.max(axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(both.classes, mean.argmax(axis=1))
+    assert both.hidden.shape == (120, 16)
