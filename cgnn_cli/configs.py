@@ -7,7 +7,7 @@ is declared once. Nothing here imports more than the standard library.
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from cgnn_cli.errors import UsageError
 
@@ -41,6 +41,11 @@ class StageConfig:
     def to_dict(self) -> dict[str, Any]:
         """What goes into the key and the provenance."""
         return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The configuration that `to_dict` described; what it left out was not read."""
+        return cls(**{field.name: values[field.name] for field in dataclasses.fields(cls) if field.name in values})
 
 
 def option_name(field_name: str) -> str:
@@ -122,6 +127,10 @@ class CommuteConfig(StageConfig):
         else:
             values["scale"] = self.scale_value()
         return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        return super().from_dict({**values, "scale": str(values.get("scale", 1))})
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,14 @@ class Step:
         keys = {role: step.key for role, step in inputs.items()}
         return cls(entry, config, inputs, artifact_key(stage, entry.algorithm, config.to_dict(), keys))
 
+    def can_be_made(self) -> bool:
+        """Whether the artifact can be computed: all that went into its key is known here."""
+        if self.make is not None:
+            return True
+        keys = {role: step.key for role, step in self.inputs.items()}
+        known = self.config is not None and bool(self.inputs)
+        return known and self.key == artifact_key(self.stage.name, self.stage.algorithm, self.config.to_dict(), keys)
+
     def upstream(self) -> Iterator[Step]:
         """This step and all it needs, in the order of computing, each once."""
         seen: set[str] = set()

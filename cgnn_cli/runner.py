@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.configs import CONFIGS, TrainConfig
 from cgnn_cli.errors import UpstreamError
-from cgnn_cli.pipeline import STAGES, Inputs, Machine, Step, TrainingOf
+from cgnn_cli.pipeline import STAGES, EvaluationOf, Inputs, Machine, Step, TrainingOf
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.provenance import Recorder
@@ -66,10 +65,10 @@ class Runner:
         forced = name in self.forced
         if not forced and (header := self.store.find(name, step.key)):
             return header, True
-        if not step.inputs and step.make is None:
+        if not step.can_be_made():
             raise UpstreamError(
                 f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
-                "name the store that has it with --store, or the file itself with another --input",
+                "name the store that has it with --store, or the file itself with another --input, or make it again",
             )
         self.store.check_writable()
         inputs = {role: self.data(needed) for role, needed in step.inputs.items()}
@@ -175,12 +174,13 @@ def given_step(store: Store, header: Header, named: dict[str, Path]) -> Step:
 
 
 def _config_of(header: Header) -> Any:
-    """The configuration that later stages have to know."""
-    if header.stage != "train":
+    """The configuration of an artifact, as its stage takes it."""
+    if header.stage == "graph":
         return None
-    fields = {item.name for item in dataclasses.fields(TrainConfig)}
-    values = {name: value for name, value in header.config.items() if name in fields}
-    return TrainingOf(TrainConfig(**values), tuple(header.config["splits"]))
+    config = CONFIGS["train" if header.stage in ("train", "eval") else header.stage].from_dict(header.config)
+    if isinstance(config, TrainConfig):
+        return TrainingOf(config, tuple(header.config["splits"])) if header.stage == "train" else EvaluationOf(config)
+    return config
 
 
 def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:

@@ -37,7 +37,7 @@ COMPLETION_OPTIONS = (
     ("--install-completion", "Install completion for the current shell."),
     ("--show-completion", "Show completion for the current shell, to copy it or customize the installation."),
 )
-METAVARS: dict[Any, str] = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "FILE"}
+METAVARS: dict[Any, str] = {int: "INTEGER", float: "NUMBER", str: "TEXT", Path: "PATH"}
 Rows = list[tuple[str, str]]
 
 
@@ -84,14 +84,7 @@ def _text(usage: str, help_text: str, panels: dict[str, Rows], epilog: str) -> s
 def _row(flags: str, help_text: str) -> str:
     """Flags on the left, help on the right; on the next line where the flags are long."""
     indent = " " * HELP_COLUMN
-    text = textwrap.fill(
-        help_text,
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    text = textwrap.fill(help_text, WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     left = f"  {flags}"
     return f"{left:<{HELP_COLUMN}}{text[HELP_COLUMN:]}" if len(left) < HELP_COLUMN - 1 else f"{left}\n{text}"
 
@@ -114,13 +107,15 @@ def _parameters(callback: Callable[..., Any] | None) -> dict[str, Rows]:
 
 
 def _option(parameter: inspect.Parameter, kind: Any, info: OptionInfo) -> tuple[str, str]:
-    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    kinds = typing.get_args(kind) if typing.get_origin(kind) in (typing.Union, types.UnionType) else (kind,)
     kind = next(item for item in kinds if item is not type(None))
     repeated = typing.get_origin(kind) is list
     kind = typing.get_args(kind)[0] if repeated else kind
     choices = "|".join(typing.get_args(kind)) if typing.get_origin(kind) is Literal else ""
     metavar = "" if kind is bool else f" {info.metavar or choices or METAVARS[kind]}"
-    flags = ", ".join(flag.replace("/", " / ") for flag in info.param_decls or ())
+    # Inside Annotated the first flag lies where a default would.
+    declared = [flag for flag in (info.default, *(info.param_decls or ())) if isinstance(flag, str)]
+    flags = ", ".join(flag.replace("/", " / ") for flag in declared)
     notes = "".join(f" [{note}]" for note in _notes(parameter.default, info, repeated=repeated))
     return flags + metavar, f"{info.help}{notes}"
 

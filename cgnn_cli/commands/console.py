@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
 
@@ -18,13 +18,18 @@ PIPE_WIDTH = 120
 
 
 def stderr_console() -> Console:
-    """Messages, wrapped only on a terminal. NO_COLOR, FORCE_COLOR and TERM=dumb are respected by rich."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    """Messages, one line each. NO_COLOR, FORCE_COLOR and TERM=dumb are respected by rich."""
+    return Console(stderr=True, highlight=False, soft_wrap=True, width=_width(sys.stderr))
 
 
 def stdout_console() -> Console:
-    """Tables; where there is no terminal, wide enough not to cut them."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    """Tables."""
+    return Console(highlight=False, width=_width(sys.stdout))
+
+
+def _width(stream: TextIO) -> int | None:
+    """The terminal's width; where there is no terminal, wide enough not to cut tables."""
+    return None if stream.isatty() else PIPE_WIDTH
 
 
 class Talker:

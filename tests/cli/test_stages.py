@@ -158,3 +158,22 @@ def test_store_option_wins_over_the_environment(cgnn: FrontDoor, monkeypatch: py
     monkeypatch.setenv("CGNN_STORE", "from-environment")
     assert "from-environment" in cgnn.ok("rewire", "--dataset", "demo").path
     assert "from-flag" in cgnn.ok("rewire", "--dataset", "demo", "--store", "from-flag").path
+
+
+def test_a_damaged_newest_artifact_is_made_again_before_it_is_used(cgnn: FrontDoor) -> None:
+    options = ("--walk", "symmetric", "--solver", "exact", "--proximity", "ratio", "--scale", 0.5)
+    made = cgnn.ok("commute", "--dataset", "demo", *options, "--json").json
+    path = Path(made["artifact"])
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-100])
+    result = cgnn.ok("train", *SHORT, "--split", 0, "--json")
+    assert "damaged cache entry moved" in result.err
+    caches = {row["key"]: row["cache"] for row in result.json["stages"]}
+    assert caches[made["key"]] == "miss" and path.exists()
+
+
+def test_a_newest_artifact_that_cannot_be_made_again_is_an_upstream_error(cgnn: FrontDoor) -> None:
+    made = cgnn.ok("train", "--dataset", "demo", *SHORT, "--split", 0, "--json").json
+    Path(made["artifact"]).chmod(0o644)
+    Path(made["artifact"]).write_bytes(b"")
+    assert "train artifact" in cgnn.fails(4, "eval")
