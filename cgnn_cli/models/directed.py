@@ -1,9 +1,12 @@
 """The layer with two directed message channels that CGNN and DirGNN share."""
 
+from collections.abc import Iterator
+from functools import reduce
+
 import torch
 from torch import Tensor, nn
 
-from cgnn_cli.models.propagate import Input, Propagator, apply_linear
+from cgnn_cli.models.propagate import Input, Propagator, multiply
 
 
 class DirectedLayer(nn.Module):
@@ -33,7 +36,14 @@ class DirectedLayer(nn.Module):
         self.from_self = nn.Linear(inputs, outputs) if self_share else None
 
     def forward(self, x: Input) -> Tensor:
-        from_out = self.out_op(apply_linear(self.from_out, x)) + self.bias_out
-        from_in = self.in_op(apply_linear(self.from_in, x)) + self.bias_in
-        message = self.message_share * (self.alpha * from_out + (1 - self.alpha) * from_in)
-        return message if self.from_self is None else message + self.self_share * apply_linear(self.from_self, x)
+        return reduce(torch.add, self._terms(x))
+
+    def _terms(self, x: Input) -> Iterator[Tensor]:
+        """What is summed; the shares scale the small weight matrices, not the large panels."""
+        if self.from_self is not None:
+            yield multiply(x, self.self_share * self.from_self.weight) + self.self_share * self.from_self.bias
+        share_out, share_in = self.message_share * self.alpha, self.message_share * (1 - self.alpha)
+        if share_out:
+            yield self.out_op(multiply(x, share_out * self.from_out.weight)) + share_out * self.bias_out
+        if share_in:
+            yield self.in_op(multiply(x, share_in * self.from_in.weight)) + share_in * self.bias_in

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from scipy.sparse import csr_array
-from torch import Tensor, nn
+from torch import Tensor
 
 DENSE_FROM = 0.25
 
@@ -70,10 +70,6 @@ def as_input(features: np.ndarray | csr_array, device: torch.device) -> Input:
     return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32)).to(device)
 
 
-def apply_linear(layer: nn.Linear, x: Input) -> Tensor:
-    """x W^T + b, where x may be sparse."""
-    if isinstance(x, Propagator):
-        product = x(layer.weight.t())
-        return product if layer.bias is None else product + layer.bias
-    result: Tensor = layer(x)
-    return result
+def multiply(x: Input, weight: Tensor) -> Tensor:
+    """x W^T, where x may be sparse."""
+    return x(weight.t()) if isinstance(x, Propagator) else x @ weight.t()

@@ -58,6 +58,8 @@ def unflatten(flat: Mapping[str, np.ndarray]) -> Elements:
         place = elements
         for group in groups:
             place = place.setdefault(group, {})
+            if not isinstance(place, dict):
+                raise CorruptError(f"element {path} lies inside an array")
         place[name] = array
     return {name: _collect(element) for name, element in elements.items()}
 
@@ -78,7 +80,7 @@ def checksum(elements: Mapping[str, Any], *, header: str = "") -> str:
     digest = hashlib.sha256(header.encode())
     for path, array in sorted(flatten(elements).items()):
         little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(f"\n{path} {little.dtype.str} {little.shape}\n".encode())
+        digest.update(f"\n{path} {little.dtype.str} {array.shape}\n".encode())
         digest.update(little.reshape(-1).view(np.uint8).data if little.size else b"")
     return digest.hexdigest()
 

@@ -1,0 +1,463 @@
+"""The pages of docs/ are true: their examples run, and their tables hold what the tool has, no more and no less."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
+
+import h5py
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+from typer.main import get_command
+
+import cgnn_cli
+from cgnn_cli.commands.main import app
+from cgnn_cli.configs import CONFIGS, option_name
+from cgnn_cli.errors import EXIT_CODES
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store import elements as encodings
+from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
+from cgnn_cli.store.store import Store
+from tests.front_door import FrontDoor
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+TINY = ("--epochs", 1, "--hidden", 2)
+
+SECTIONS = {
+    "pipeline.md": (
+        "Stages",
+        "Where a stage starts",
+        "Splits",
+        "Keys and the cache",
+        "Look inside",
+        "The contract",
+        "Environment variables",
+    ),
+    "own-data.md": (
+        "Text files",
+        "Edges",
+        "Features",
+        "Labels",
+        "Splits",
+        "Errors",
+        "Predict and export",
+    ),
+    "exit-codes.md": ("Exit codes", "Standard output and standard error", "The JSON object"),
+    "method.md": (
+        "rewire",
+        "dilap",
+        "commute",
+        "train",
+        "eval",
+        "Where the paper contradicts itself",
+        "What to know about the weights",
+    ),
+    "artifact-format.md": ("Root attributes", "Header", "Elements", "Artifact types", "NPZ", "The store", "Versions"),
+}
+
+
+def text_of(page: str) -> str:
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: the words after its fence, and its lines."""
+
+    info: list[str]
+    lines: list[str]
+
+
+def blocks_of(page: str) -> list[Block]:
+    found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text_of(page), flags=re.MULTILINE | re.DOTALL)
+    return [Block(info.split(), body.splitlines()) for info, body in found]
+
+
+def prose_of(text: str) -> str:
+    return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def section_of(text: str, heading: str) -> str:
+    """The text below a heading, up to the next of its rank or above."""
+    start = text.index(f"\n{heading}\n") + 1
+    rank = heading.count("#")
+    end = re.search(rf"^#{{1,{rank}}} ", text[start + len(heading) :], flags=re.MULTILINE)
+    return text[start : start + len(heading) + end.start()] if end else text[start:]
+
+
+def tables_of(text: str) -> list[list[list[str]]]:
+    """The Markdown tables of a text as rows of cells, the header first."""
+    tables = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
+    rows = [
+        [[cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()] for table in tables
+    ]
+    return [[[cell.strip("| ") for cell in row] for row in table if set("".join(row)) - set("-|")] for table in rows]
+
+
+def names_in(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+# --- the command line ------------------------------------------------------------------------------------------------
+
+
+def load_generator() -> ModuleType:
+    spec = spec_from_file_location("make_reference", DOCS / "make_reference.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def commands_of(command: Any, path: str = "cgnn") -> Iterator[tuple[str, Any]]:
+    yield path, command
+    for name, sub in getattr(command, "commands", {}).items():
+        yield from commands_of(sub, f"{path} {name}")
+
+
+def options_of(command: Any) -> set[str]:
+    flags = {flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)}
+    return {flag for flag in flags if flag.startswith("-")} | {"--help"}
+
+
+COMMANDS = dict(commands_of(get_command(app)))
+BASIC_OPTIONS = {"--help", "--install-completion", "--show-completion", "--version"}
+
+
+def mentions(text: str, flag: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(flag)}(?![\w-])", text) is not None
+
+
+def test_reference_is_current() -> None:
+    assert text_of("cli.md") == load_generator().reference(), "run `python docs/make_reference.py`"
+
+
+def test_reference_check_tells_an_old_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = load_generator()
+    monkeypatch.setattr(generator, "PAGE", tmp_path / "cli.md")
+    monkeypatch.setattr("sys.argv", ["make_reference.py", "--check"])
+    assert generator.main() == 1
+    monkeypatch.setattr("sys.argv", ["make_reference.py"])
+    assert generator.main() == 0
+    monkeypatch.setattr("sys.argv", ["make_reference.py", "--check"])
+    assert generator.main() == 0
+
+
+def test_reference_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    text = load_generator().reference()
+    assert text == text_of("cli.md")
+    assert "\x1b" not in text and max(map(len, text.partition("```")[2].splitlines())) <= 100
+
+
+@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "cgnn data"])
+def test_reference_has_every_command_and_option(path: str) -> None:
+    section = section_of(text_of("cli.md"), f"## {path}")
+    for flag in options_of(COMMANDS[path]):
+        assert mentions(section, flag), f"{path} {flag}"
+
+
+def test_every_stage_option_and_choice_is_in_the_method() -> None:
+    text = text_of("method.md")
+    for config in CONFIGS.values():
+        for name, kind in get_type_hints(config).items():
+            if name != "stage":
+                assert mentions(text, option_name(name)), name
+                assert all(mentions(text, str(choice)) for choice in get_args(kind) if isinstance(choice, str)), name
+
+
+def test_every_import_option_is_in_own_data() -> None:
+    shared = options_of(COMMANDS["cgnn data show"])
+    for flag in options_of(COMMANDS["cgnn data import"]) - shared:
+        assert mentions(text_of("own-data.md"), flag), flag
+
+
+def test_every_other_option_is_explained() -> None:
+    text = "".join(text_of(page) for page in ("pipeline.md", "own-data.md", "exit-codes.md", "method.md"))
+    long = {flag for command in COMMANDS.values() for flag in options_of(command) if flag.startswith("--")}
+    for flag in long - BASIC_OPTIONS - {"--no-l2-norm"}:
+        assert mentions(text, flag), flag
+    for flag in ("--dataset", "--input", "--split", "--force", "--dry-run", "--format", "--device", "--threads"):
+        assert mentions(text_of("pipeline.md"), flag), flag
+
+
+def test_every_environment_variable_is_in_the_pipeline_page() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in Path(cgnn_cli.__file__).parent.rglob("*.py"))
+    (table,) = tables_of(section_of(text_of("pipeline.md"), "## Environment variables"))
+    documented = {name for row in table[1:] for name in names_in(row[0])}
+    assert set(re.findall(r"\bCGNN_[A-Z_]+\b", sources)) == {name for name in documented if name.startswith("CGNN_")}
+
+
+# --- the pages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", SECTIONS)
+def test_sections(page: str) -> None:
+    assert tuple(re.findall(r"^## (.*)$", prose_of(text_of(page)), flags=re.MULTILINE)) == SECTIONS[page]
+
+
+def anchors_of(text: str) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", prose_of(text), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", [*PAGES, ROOT / "README.md"], ids=lambda path: path.name)
+def test_links_resolve(path: Path) -> None:
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]+))?\)", prose_of(path.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        linked = path.parent / target if target else path
+        assert linked.exists(), target
+        assert not anchor or anchor in anchors_of(linked.read_text(encoding="utf-8")), f"{target}#{anchor}"
+
+
+def test_index_has_every_page() -> None:
+    linked = re.findall(r"^- \[([\w.-]+)\]\(\1\): \S", text_of("index.md"), flags=re.MULTILINE)
+    assert sorted([*linked, "index.md"]) == sorted(path.name for path in PAGES)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_no_page_names_a_path_of_some_machine(path: Path) -> None:
+    folders = "work|root|tmp|home|usr|var|opt|mnt|media|srv|data|Users"
+    assert not re.findall(rf"(?<![\w.~/])/(?:{folders})\b[^\s]*", path.read_text(encoding="utf-8"))
+
+
+# --- examples --------------------------------------------------------------------------------------------------------
+
+
+def as_pattern(line: str) -> str:
+    """An example's line as a pattern: `...`, KEY, keys and seconds stand for anything of their kind."""
+    text = re.escape(re.sub(r"\s+", " ", line.strip())).replace(r"\ ", r"\s+")
+    text = text.replace(r"\.\.\.", ".*").replace("KEY", "[0-9a-f]{32}")
+    text = re.sub(r"(?<![0-9a-f])[0-9a-f]{12}(?![0-9a-f])", "[0-9a-f]{12}", text)
+    return re.sub(r"\d+\\\.\d\d\\s\+s$", r"\\d+\\.\\d\\d\\s+s", text)
+
+
+def plain_lines(output: str) -> list[str]:
+    """Printed lines without the frames of tables."""
+    return [re.sub(r"[\u2500-\u257f]", " ", line).strip() for line in output.splitlines()]
+
+
+class Reader:
+    """Does what a reader of a page does: saves its files, types its commands, compares what is shown."""
+
+    def __init__(self, cgnn: FrontDoor) -> None:
+        self.cgnn, self.code, self.commands = cgnn, 0, 0
+
+    def follow(self, block: Block) -> None:
+        if block.info[:1] == ["console"]:
+            text = "\n".join(block.lines)
+            for example in re.findall(r"^\$ .*(?:\n(?!\$ ).*)*", text, flags=re.MULTILINE):
+                command, *shown = example.splitlines()
+                self.type(command.removeprefix("$ "), shown)
+        elif block.info[:1] == ["python"]:
+            exec("\n".join(block.lines), {})
+        elif len(block.info) == 2:
+            Path(block.info[1]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+
+    def type(self, command: str, shown: list[str]) -> None:
+        self.commands += 1
+        if command == "echo $?":
+            assert shown == [str(self.code)]
+            return
+        inner = re.sub(r"\$\((cgnn [^()]*)\)", lambda match: self.cgnn.ok(*shlex.split(match[1])[1:]).path, command)
+        name, *arguments = shlex.split(inner)
+        assert name == "cgnn", command
+        result = self.cgnn(*arguments)
+        self.code = result.code
+        assert (result.code != 0) == any(line.startswith("error: ") for line in shown), (command, result)
+        printed = plain_lines(result.out + result.err)
+        for line in shown:
+            assert any(re.fullmatch(as_pattern(line), found) for found in printed), (command, line, printed)
+
+
+@pytest.mark.parametrize(("page", "least"), [("own-data.md", 18), ("pipeline.md", 12), ("exit-codes.md", 12)])
+def test_examples_run(page: str, least: int, cgnn: FrontDoor) -> None:
+    reader = Reader(cgnn)
+    for block in blocks_of(page):
+        reader.follow(block)
+    assert reader.commands >= least
+
+
+def test_dry_run_writes_nothing(cgnn: FrontDoor, tmp_path: Path) -> None:
+    cgnn.ok("train", "--dataset", "demo", "--dry-run")
+    assert not list(tmp_path.iterdir())
+
+
+# --- exit codes and JSON ---------------------------------------------------------------------------------------------
+
+
+def test_exit_codes_are_those_of_the_tool() -> None:
+    table = next(table for table in tables_of(text_of("exit-codes.md")) if table[0][0] == "code")
+    assert {int(code): meaning for code, meaning, _ in table[1:]} == EXIT_CODES
+    assert all(advice for _, _, advice in table[1:])
+
+
+def test_json_fields(cgnn: FrontDoor) -> None:
+    table = next(table for table in tables_of(text_of("exit-codes.md")) if table[0][0] == "field")
+    documented = {names_in(row[0])[0]: row[1] for row in table[1:]}
+    common = {name for name, commands in documented.items() if commands == "all"}
+    rewire = cgnn.ok("rewire", "--dataset", "demo", "-q").path
+    calls: dict[str, list[tuple[str, ...]]] = {
+        "stages": [("rewire", "--dataset", "demo"), ("rewire", "--dataset", "demo", "--dry-run")],
+        "header elements": [("show", rewire)],
+        "source": [("export", rewire, "--to", "csv", "--output", "edges.csv")],
+        "": [("models",), ("data", "list"), ("data", "show", "demo"), ("show", rewire, rewire)],
+    }
+    for own, commands in calls.items():
+        for arguments in commands:
+            assert set(cgnn.ok(*arguments, "--json", "-q").json) == common | set(own.split()), arguments
+    assert set(documented) == common | set(" ".join(calls).split())
+
+
+# --- the artifact format ---------------------------------------------------------------------------------------------
+
+FORMAT = "artifact-format.md"
+
+
+@pytest.fixture(scope="module")
+def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store for the demo graph; the first test that asks for an artifact computes it."""
+    return tmp_path_factory.mktemp("store")
+
+
+def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, list[Artifact]]:
+    """Artifacts of all stages: of the demo graph, and of a small one with node ids, dense features and no rewiring."""
+    Path("edges.csv").write_text("a,b\nb,c\nc,a\nc,d\nd,a\nd,e\n")
+    Path("labels.csv").write_text("a,x\nb,y\nc,x\nd,y\ne,x\n")
+    Path("splits.csv").write_text("a,train\nb,train\nc,val\nd,val\ne,test\n")
+    files_given = ("--edges", "edges.csv", "--labels", "labels.csv", "--splits", "splits.csv")
+    own = Path("own").absolute()
+    cgnn.ok("data", "import", "own", *files_given, "--no-header", "--store", own, "-q")
+    cgnn.ok("run", "--dataset", "own", "--method", "none", "--self-share", 0, *TINY, "--store", own, "-q")
+    cgnn.ok("run", "--no-compare", "--split", 0, *TINY, "--store", shared_store, "-q")
+    found: dict[str, list[Artifact]] = {}
+    for stage in ROOT_TYPES:
+        for root in (own, shared_store):
+            header = Store(root).latest(stage)
+            assert header is not None
+            found.setdefault(stage, []).append(files.read(Store(root).path(stage, header.key)))
+    return found
+
+
+def written(elements: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Documented name and type of each element of an artifact."""
+    for name, element in elements.items():
+        path = re.sub(r"\.\d+\.", ".<k>.", prefix + name)
+        if isinstance(element, Mapping):
+            yield from written(element, path + "/")
+        elif encodings.is_csr(element):
+            yield path, f"CSR {element.dtype}"
+        else:
+            yield path, "strings" if element.dtype.kind == "S" else str(element.dtype)
+
+
+def test_every_element_is_documented_and_exists(cgnn: FrontDoor, shared_store: Path) -> None:
+    found = artifacts_of_every_kind(cgnn, shared_store)
+    documented = {}
+    for stage, root_type in ROOT_TYPES.items():
+        section = section_of(text_of(FORMAT), f"### {stage}: `{root_type}`")
+        elements, summary = tables_of(section)
+        assert elements[0] == ["element", "dtype", "shape", "meaning"] and summary[0] == ["summary field", "meaning"]
+        documented[stage] = {names_in(row[0])[0]: row for row in elements[1:]}
+        fields_written = {field for artifact in found[stage] for field in artifact.header.summary}
+        assert fields_written == {name for row in summary[1:] for name in names_in(row[0])}, stage
+        for role in {role.split("-")[0] for artifact in found[stage] for role in artifact.header.inputs}:
+            assert re.search(rf"^Inputs:.*(\n.*)?`{role}(-<split>)?`", section, flags=re.MULTILINE), (stage, role)
+    for stage, rows in documented.items():
+        for artifact in found[stage]:
+            if stage == "train":
+                assert set(rows) == {"fits/<split>"} and set(artifact.elements) == {"fits"}
+                for fit in artifact.elements["fits"].values():
+                    assert {name for name, _ in written(fit)} <= set(documented["fit"])
+                continue
+            kinds = dict(written(artifact.elements))
+            assert set(kinds) <= set(rows), stage
+            assert set(rows) - set(kinds) <= {name for name, row in rows.items() if row[3].startswith("optional")}
+            for name, kind in kinds.items():
+                assert all(word in rows[name][1] for word in kind.split()), (stage, name, kind)
+        everything = {name for artifact in found[stage] for name, _ in written(artifact.elements)}
+        assert stage == "train" or everything == set(rows), stage
+
+
+def test_header_and_encodings_are_documented(cgnn: FrontDoor, shared_store: Path) -> None:
+    path = cgnn.ok("rewire", "--dataset", "demo", "--store", shared_store, "-q").path
+    (attributes,) = tables_of(section_of(text_of(FORMAT), "## Root attributes"))
+    header, provenance = tables_of(section_of(text_of(FORMAT), "## Header"))
+    with h5py.File(path) as file:
+        assert {names_in(row[0])[0] for row in attributes[1:]} == set(file.attrs)
+    assert [names_in(row[0])[0] for row in header[1:]] == [field.name for field in fields(Header)]
+    assert {names_in(row[0])[0] for row in provenance[1:]} == set(files.read(Path(path)).header.provenance)
+    (table,) = tables_of(section_of(text_of(FORMAT), "## Elements"))
+    assert {tuple(names_in(row[2]) + names_in(row[3])) for row in table[1:]} == {
+        encodings.ARRAY,
+        encodings.STRINGS,
+        encodings.CSR,
+        encodings.DICT,
+    }
+    assert f"# Artifact format, version {files.FORMAT_VERSION}\n" in text_of(FORMAT)
+
+
+def test_documented_readers_verify_every_artifact(cgnn: FrontDoor, shared_store: Path) -> None:
+    cgnn.ok("run", "--no-compare", "--split", 0, *TINY, "--store", shared_store, "-q")
+    scope: dict[str, Any] = {}
+    for block in blocks_of(FORMAT):
+        if block.info == ["python"]:
+            exec("\n".join(block.lines), scope)
+    paths = list(shared_store.glob("*/*.h5"))
+    assert {path.parent.name for path in paths} == set(ROOT_TYPES)
+    for path in paths:
+        scope["verify"](path)
+    summary, adjacency, names = scope["read_graph"](next(shared_store.glob("graph/*.h5")))
+    assert adjacency.shape == (summary["nodes"],) * 2 and len(names) == summary["classes"]
+
+
+def test_npz_layout_and_store_layout(cgnn: FrontDoor) -> None:
+    path = Path(cgnn.ok("rewire", "--dataset", "demo", "--format", "npz", "-q").path)
+    section = section_of(text_of(FORMAT), "## NPZ")
+    with np.load(path, allow_pickle=False) as archive:
+        parts = {"adjacency/data", "adjacency/indices", "adjacency/indptr", "adjacency/shape", "nodes", "order"}
+        assert set(archive.files) == {files.NPZ_HEADER, *parts}
+        header = archive[files.NPZ_HEADER].tobytes().decode()
+    assert f"`{files.NPZ_HEADER}`" in section
+    assert all(f'"{name}": ' in section for name in files.json.loads(header))
+    (table,) = tables_of(section_of(text_of(FORMAT), "## The store"))
+    patterns = {name for row in table[1:] for name in names_in(row[0])}
+    for found in path.parents[1].glob("*/*"):
+        name = str(found.relative_to(path.parents[1])).replace(found.stem.split("-")[-1], "<key>")
+        name = re.sub(rf"\b({'|'.join(ROOT_TYPES)})\b", "<stage>", name)
+        layouts = {"datasets/<key>.json": "datasets/<name>.json", "latest/<key>.json": "latest/<stage>.json"}
+        name = layouts.get(name, name)
+        assert name in patterns or found.suffix in patterns, name
+    record = files.json.loads(path.with_suffix(".json").read_text())
+    row = next(row for row in table if row[0] == "`<stage>/<key>.json`")
+    assert set(names_in(row[1])) == set(record)
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_figures_of_the_method_page(cgnn: FrontDoor, shared_store: Path) -> None:
+    section = section_of(text_of("method.md"), "## What to know about the weights")
+    (table,) = tables_of(section)
+    times = {}
+    for solver, median, effective, neighbours in table[1:]:
+        given = ("--dataset", "demo", "--solver", solver, "--store", shared_store, "-q", "--json")
+        result = cgnn.ok("commute", *given).json
+        summary = result["summary"]
+        assert float(median) == pytest.approx(summary["commute"]["median"], rel=0.05)
+        assert float(effective) == pytest.approx(summary["effective_neighbours_out"]["mean"], abs=0.02)
+        assert float(neighbours) == pytest.approx(summary["effective_neighbours_out"]["neighbours"], abs=0.005)
+        times[solver] = files.read(Path(result["artifact"])).elements["commute"]
+    assert set(times) == {"svd", "exact", "pi-only"}
+    correlation = re.search(r"rank correlation of the two is (0\.\d+)", section)
+    assert correlation is not None
+    assert float(correlation[1]) == pytest.approx(spearmanr(times["exact"], times["pi-only"])[0], abs=0.0005)
