@@ -11,6 +11,8 @@ from typing import Any, ClassVar, Literal, Self
 
 from cgnn_cli.errors import UsageError
 
+LARGEST_SEED = 2**32 - 1
+
 
 def option(default: Any, help: str, **limits: float) -> Any:
     """Declare a field with its default, its help text and its limits (`minimum`, `maximum`, `above`)."""
@@ -92,7 +94,7 @@ class CommuteConfig(StageConfig):
         "ratio: exp on c/(1/pi_i + 1/pi_j). none: every weight 1.",
     )
     scale: str = option("1", "Scale of the proximity: a number, `row-mean` or `median` (exp and ratio only).")
-    solver_seed: int = option(0, "Seed of the random projections (svd only).", minimum=0)
+    solver_seed: int = option(0, "Seed of the random projections (svd only).", minimum=0, maximum=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -160,8 +162,10 @@ class TrainConfig(StageConfig):
     lr: float = option(0.01, "Learning rate (Adam).", above=0, maximum=1e12)
     weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
     epochs: int = option(1000, "Most epochs.", minimum=1)
-    patience: int = option(100, "Stop after this many epochs without a better validation accuracy.", minimum=1)
-    seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0)
+    patience: int = option(
+        100, "Stop after so many epochs without a better one (validation accuracy, then loss).", minimum=1
+    )
+    seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0, maximum=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -184,6 +188,24 @@ class EvalConfig(StageConfig):
     stage: ClassVar[str] = "eval"
 
 
+@dataclass(frozen=True)
+class ComputeConfig(StageConfig):
+    """How to compute: never part of a key."""
+
+    stage: ClassVar[str] = "compute"
+
+    device: str = option("auto", "auto, cpu, cuda or cuda:0.")
+    threads: int = option(1, "Threads of one training; 0: all cores that the job may use.", minimum=0)
+    memory_limit: str = option(
+        "auto", "Memory that may be used, like 12G. auto: what the machine, its control group and Slurm allow."
+    )
+    deterministic: bool = option(False, "Only deterministic kernels, also on CUDA; the CPU's always are.")
+    snapshot_seconds: float = option(
+        30.0, "Seconds between saved states of an unfinished training; 0: after every epoch.", minimum=0
+    )
+
+
 CONFIGS: dict[str, type[StageConfig]] = {
     config.stage: config for config in (RewireConfig, DilapConfig, CommuteConfig, TrainConfig, EvalConfig)
 }
+SECTIONS: dict[str, type[StageConfig]] = {**CONFIGS, "compute": ComputeConfig}

@@ -53,6 +53,11 @@ class NumericalError(CgnnError):
     meaning = "a numerical failure: no convergence, or values that cannot be used"
 
 
+class StoppedEarly(CgnnError):
+    exit_code = 75
+    meaning = "stopped early by a signal, the state is saved; run the same command again to go on"
+
+
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 TERMINATED = 143

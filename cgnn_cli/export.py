@@ -1,4 +1,4 @@
-"""Artifacts as CSV tables, with the user's own node ids and class names."""
+"""Artifacts as CSV or Parquet tables, with the user's own node ids and class names."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ from cgnn_cli.store.artifact import Artifact
 Columns = dict[str, Iterable[Any]]
 
 
-def csv_bytes(artifact: Artifact, graph_artifact: Artifact) -> bytes:
+def table_bytes(artifact: Artifact, graph_artifact: Artifact, kind: str) -> bytes:
     """One table for each kind of artifact: edges, states, edges with times, epochs, or scores."""
     graph = Graph.from_elements(graph_artifact.elements, graph_artifact.header.summary)
     columns = TABLES[artifact.header.stage](artifact.elements, graph)
-    return write_csv(columns)
+    return write_table(columns, kind)
+
+
+def write_table(columns: Columns, kind: str) -> bytes:
+    """Columns as the content of a file of the kind `parquet` or `csv`."""
+    return write_parquet(columns) if kind == "parquet" else write_csv(columns)
 
 
 def write_csv(columns: Columns) -> bytes:
@@ -30,6 +35,17 @@ def write_csv(columns: Columns) -> bytes:
     lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
     writer.writerows(zip(*lists, strict=True))
     return text.getvalue().encode()
+
+
+def write_parquet(columns: Columns) -> bytes:
+    """Columns as Parquet: text as strings, numbers as numbers."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    lists = {name: values if isinstance(values, np.ndarray) else list(values) for name, values in columns.items()}
+    pq.write_table(pa.table({name: pa.array(values) for name, values in lists.items()}), buffer)
+    return buffer.getvalue()
 
 
 def _matrix(matrix: Any, ids: np.ndarray, value: str) -> Columns:

@@ -14,10 +14,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import CommuteConfig, DilapConfig, EvalConfig, RewireConfig, StageConfig, TrainConfig
+from cgnn_cli import estimates
+from cgnn_cli.configs import (
+    CommuteConfig,
+    ComputeConfig,
+    DilapConfig,
+    EvalConfig,
+    RewireConfig,
+    StageConfig,
+    TrainConfig,
+)
 from cgnn_cli.errors import UpstreamError
 from cgnn_cli.models.table import MODELS
 from cgnn_cli.store.keys import artifact_key
+from cgnn_cli.watch import Watch
 
 if TYPE_CHECKING:
     from cgnn_cli.graph import CommuteTimes, Graph, StageData
@@ -26,26 +36,24 @@ Inputs = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Machine:
-    """How to compute: never part of a key."""
-
-    device: str = "auto"
-    threads: int = 1
-
-
-@dataclass(frozen=True)
 class Stage:
-    """One stage: the type it makes, the version of its algorithm, the module it lives in, and its function.
+    """One stage: the type it makes, the version of its algorithm, the modules it needs, and its function.
 
     Raise `algorithm` whenever the numbers change; tests/stages/test_golden.py fails if they do without it.
-    The module is imported before the clock starts, so that recorded seconds are those of the computation.
+    The modules are imported before the clock starts, so that recorded seconds are those of the computation.
+    A resumable stage saves its state when it is asked to stop, and goes on from there. `memory` and `disk` estimate
+    what it needs, in bytes; `relief` says what to do where that is too much.
     """
 
     name: str
     makes: str
     algorithm: int
-    module: str
-    compute: Callable[[Inputs, Any, Machine, Callable[[int, int, str], None]], StageData]
+    modules: tuple[str, ...]
+    compute: Callable[[Inputs, Any, ComputeConfig, Watch], StageData]
+    resumable: bool = False
+    memory: Callable[[Inputs, Any], int] | None = None
+    disk: Callable[[Inputs, Any], int] | None = None
+    relief: str = "use a machine with more memory"
 
 
 @dataclass(frozen=True)
@@ -80,60 +88,101 @@ class EvaluationOf:
         return EvalConfig().to_dict()
 
 
-def _rewire(inputs: Inputs, config: RewireConfig, machine: Machine, progress: Any) -> StageData:
+def _rewire(inputs: Inputs, config: RewireConfig, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.rewire import rewire
 
     return rewire(inputs["graph"], config)
 
 
-def _dilap(inputs: Inputs, config: DilapConfig, machine: Machine, progress: Any) -> StageData:
+def _dilap(inputs: Inputs, config: DilapConfig, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.dilap import dilap
 
     return dilap(inputs["rewire"], config)
 
 
-def _commute(inputs: Inputs, config: CommuteConfig, machine: Machine, progress: Any) -> StageData:
+def _commute(inputs: Inputs, config: CommuteConfig, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.commute import commute
 
     return commute(inputs["graph"], inputs["dilap"], config)
 
 
-def _fit(inputs: Inputs, config: FitConfig, machine: Machine, progress: Any) -> StageData:
+def _fit(inputs: Inputs, config: FitConfig, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.train import fit
 
     graph: Graph = inputs["graph"]
     times: CommuteTimes | None = inputs.get("commute")
     return fit(
-        graph, times, config.train, config.split, device=machine.device, threads=machine.threads, progress=progress
+        graph,
+        times,
+        config.train,
+        config.split,
+        device=compute.device,
+        threads=compute.threads,
+        deterministic=compute.deterministic,
+        watch=watch,
     )
 
 
-def _train(inputs: Inputs, config: TrainConfig, machine: Machine, progress: Any) -> StageData:
+def _train(inputs: Inputs, config: TrainConfig, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.train import collect
 
     return collect({int(role.removeprefix("fit-")): fit for role, fit in inputs.items() if role.startswith("fit-")})
 
 
-def _evaluate(inputs: Inputs, config: EvaluationOf, machine: Machine, progress: Any) -> StageData:
+def _evaluate(inputs: Inputs, config: EvaluationOf, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.evaluate import evaluate
 
-    return evaluate(inputs["graph"], inputs.get("commute"), inputs["train"], config.train, device=machine.device)
+    return evaluate(inputs["graph"], inputs.get("commute"), inputs["train"], config.train, device=compute.device)
 
 
-def _graph(inputs: Inputs, config: Any, machine: Machine, progress: Any) -> StageData:
+def _graph(inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> StageData:
     raise AssertionError("graphs are made by datasets, not computed from other artifacts")
 
 
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        Stage("graph", "Graph", 1, "cgnn_cli.graph", _graph),
-        Stage("rewire", "Rewired", 1, "cgnn_cli.stages.rewire", _rewire),
-        Stage("dilap", "Dilap", 1, "cgnn_cli.stages.dilap", _dilap),
-        Stage("commute", "CommuteTimes", 1, "cgnn_cli.stages.commute", _commute),
-        Stage("fit", "Fit", 1, "cgnn_cli.stages.train", _fit),
-        Stage("train", "Checkpoint", 1, "cgnn_cli.stages.train", _train),
-        Stage("eval", "Scores", 1, "cgnn_cli.stages.evaluate", _evaluate),
+        Stage("graph", "Graph", 1, (), _graph),
+        Stage(
+            "rewire",
+            "Rewired",
+            1,
+            ("cgnn_cli.stages.rewire",),
+            _rewire,
+            memory=estimates.rewire_memory,
+            disk=estimates.rewire_disk,
+        ),
+        Stage(
+            "dilap",
+            "Dilap",
+            1,
+            ("cgnn_cli.stages.dilap",),
+            _dilap,
+            memory=estimates.dilap_memory,
+            disk=estimates.dilap_disk,
+        ),
+        Stage(
+            "commute",
+            "CommuteTimes",
+            1,
+            ("cgnn_cli.stages.commute",),
+            _commute,
+            memory=estimates.commute_memory,
+            disk=estimates.commute_disk,
+            relief="--solver pi-only needs least, svd little, and exact is dense",
+        ),
+        Stage(
+            "fit",
+            "Fit",
+            1,
+            ("cgnn_cli.stages.train",),
+            _fit,
+            resumable=True,
+            memory=estimates.fit_memory,
+            relief="use fewer --layers or a smaller --hidden",
+        ),
+        Stage("train", "Checkpoint", 1, ("cgnn_cli.stages.train",), _train),
+        Stage("eval", "Scores", 1, ("cgnn_cli.stages.evaluate",), _evaluate),
     )
 }
 COMMANDS = ("rewire", "dilap", "commute", "train", "eval")
@@ -232,4 +281,4 @@ def _training(config: StageConfig, graph: Step, commute: Step, splits: Iterable[
 
 
 def _maker(target: str) -> str:
-    return f"`cgnn {COMMANDS[max(COMMANDS.index(target) - 1, 0)]}`"
+    return "`cgnn data import`" if target == "rewire" else f"`cgnn {COMMANDS[COMMANDS.index(target) - 1]}`"

@@ -1,25 +1,27 @@
-"""What the machine has: memory that may be used, and how to print it."""
+"""What the machine and the job allow: memory, disk, cores."""
 
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-CGROUP_FILES = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+from cgnn_cli.errors import ResourceError, UsageError
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUP = Path("/proc/self/cgroup")
 
 
-def available_memory() -> int:
-    """Bytes that may be used: free memory, or the limit of the control group if that is lower."""
-    limits = [_available_bytes()]
-    for name in CGROUP_FILES:
-        try:
-            limits.append(int(Path(name).read_text()))
-        except (OSError, ValueError):
-            continue
-    return min(limits)
-
-
-def _available_bytes() -> int:
-    import psutil
-
-    return int(psutil.virtual_memory().available)
+def parse_bytes(text: str) -> int:
+    """'4G' -> 4294967296; a plain number is bytes."""
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:i?B)?\s*", text, flags=re.IGNORECASE)
+    if not match or float(match[1]) == 0:
+        raise UsageError(f"--memory-limit {text!r} is not an amount of memory", "write it like 800M or 12G")
+    return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 def readable_bytes(count: float) -> str:
@@ -29,3 +31,83 @@ def readable_bytes(count: float) -> str:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1024
     return f"{count:.1f} TiB"
+
+
+def memory_limit(asked: str = "auto", environment: Mapping[str, str] = os.environ) -> int:
+    """Bytes that may be used: what was asked for, or the least of free memory, control groups and Slurm's grant."""
+    if asked != "auto":
+        return parse_bytes(asked)
+    return min(_free_memory(), *_cgroup_limits(), *_slurm_limits(environment))
+
+
+def _free_memory() -> int:
+    import psutil
+
+    return int(psutil.virtual_memory().available)
+
+
+def _cgroup_limits() -> Iterator[int]:
+    """The limits of the process's own control groups (version 2, then 1), up to the root."""
+    yield 1 << 62
+    try:
+        entries = [line.split(":", 2) for line in OWN_CGROUP.read_text().splitlines()]
+    except OSError:
+        return
+    for _, controllers, name in entries:
+        root = CGROUPS / controllers if controllers else CGROUPS
+        file = "memory.limit_in_bytes" if controllers else "memory.max"
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        folder = root / name.strip("/")
+        while folder != CGROUPS.parent:
+            with contextlib.suppress(OSError, ValueError):  # no such group here, or "max"
+                yield int((folder / file).read_text())
+            folder = folder.parent
+
+
+def _slurm_limits(environment: Mapping[str, str]) -> Iterator[int]:
+    """What Slurm granted the job, in MiB; 0 stands for the whole node."""
+    node = _number(environment, "SLURM_MEM_PER_NODE")
+    if node:
+        yield node << 20
+    per_cpu = _number(environment, "SLURM_MEM_PER_CPU")
+    if per_cpu:
+        cpus = _number(environment, "SLURM_CPUS_PER_TASK") or _number(environment, "SLURM_CPUS_ON_NODE") or 1
+        yield (per_cpu * cpus) << 20
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    text = environment.get(name, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def allowed_cores(environment: Mapping[str, str] = os.environ) -> int:
+    """Cores that this process may use: its affinity, and what Slurm granted the task."""
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    granted = _number(environment, "SLURM_CPUS_PER_TASK")
+    return min(affinity, granted) if granted else affinity
+
+
+def free_disk(folder: Path) -> int:
+    """Free bytes on the disk of a folder that may not exist yet."""
+    while not folder.exists() and folder != folder.parent:
+        folder = folder.parent
+    return shutil.disk_usage(folder).free
+
+
+def check_memory(what: str, needed: int, limit: int, hint: str) -> None:
+    """Refuse work that would not fit, before it starts."""
+    if needed > limit:
+        raise ResourceError(
+            f"{what} needs about {readable_bytes(needed)} of memory, and {readable_bytes(limit)} may be used",
+            f"{hint}; --memory-limit overrides the limit",
+        )
+
+
+def check_disk(what: str, needed: int, folder: Path) -> None:
+    """Refuse work whose result could not be written."""
+    if needed > (free := free_disk(folder)):
+        raise ResourceError(
+            f"{what} may write {readable_bytes(needed)} to {folder}, where {readable_bytes(free)} are free",
+            "free some space, or choose another store with --store",
+        )

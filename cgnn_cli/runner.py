@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cgnn_cli.configs import CONFIGS, TrainConfig
-from cgnn_cli.errors import UpstreamError
-from cgnn_cli.pipeline import STAGES, EvaluationOf, Inputs, Machine, Step, TrainingOf
+from cgnn_cli.configs import CONFIGS, ComputeConfig, TrainConfig
+from cgnn_cli.errors import CorruptError, UpstreamError
+from cgnn_cli.pipeline import STAGES, EvaluationOf, FitConfig, Inputs, Step, TrainingOf
+from cgnn_cli.resources import check_disk, check_memory, memory_limit
+from cgnn_cli.runs import RunWatch
+from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.provenance import Recorder
@@ -34,8 +38,10 @@ class Runner:
 
     store: Store
     reporter: Reporter
-    machine: Machine = field(default_factory=Machine)
+    compute: ComputeConfig = field(default_factory=ComputeConfig)
+    restart: bool = False
     forced: frozenset[str] = frozenset()
+    stopper: Stopper = field(default_factory=Stopper)
     _done: dict[str, tuple[Header, bool]] = field(default_factory=dict)
     _data: dict[str, StageData] = field(default_factory=dict)
 
@@ -47,15 +53,19 @@ class Runner:
             self.reporter.stage_done(header, hit=hit)
         return self._done[step.key]
 
-    def obtained(self, plan: Step) -> list[Header]:
-        """The headers of all artifacts of a plan that were found or computed so far, in order."""
-        return [self._done[step.key][0] for step in plan.upstream() if step.key in self._done]
-
     def data(self, step: Step) -> Any:
         """The content of a step's artifact."""
         header, _ = self.obtain(step)
         if step.key not in self._data:
-            self._data[step.key] = self._load(step, header)
+            try:
+                self._data[step.key] = self._load(step, header)
+            except (UpstreamError, CorruptError):
+                if step.file is not None:
+                    raise
+                # It was there a moment ago: a purge of the disk, or another process that put it into quarantine.
+                del self._done[step.key]
+                header, _ = self.obtain(step)
+                self._data.setdefault(step.key, self._load(step, header))
         return self._data[step.key]
 
     def _find_or_compute(self, step: Step) -> tuple[Header, bool]:
@@ -78,12 +88,16 @@ class Runner:
             return self._compute(step, inputs), False
 
     def _compute(self, step: Step, inputs: Inputs) -> Header:
-        import_module(step.stage.module)
+        self._check_resources(step, inputs)
+        for module in step.stage.modules:
+            import_module(module)
+        watch = RunWatch(self.store, step, self.compute, self.restart, self.stopper, self.reporter.progress)
         recorder = Recorder()
         if step.make is not None:
             data = step.make()
         else:
-            data = step.stage.compute(inputs, step.config, self.machine, self.reporter.progress)
+            with self.stopper.hold() if step.stage.resumable else nullcontext():
+                data = step.stage.compute(inputs, step.config, self.compute, watch)
         header = Header(
             stage=step.stage.name,
             key=step.key,
@@ -94,7 +108,18 @@ class Runner:
             provenance=recorder.provenance(),
         )
         self._data[step.key] = data
-        return self.store.publish(Artifact(header, data.to_elements()))
+        published = self.store.publish(Artifact(header, data.to_elements()))
+        watch.finished()
+        return published
+
+    def _check_resources(self, step: Step, inputs: Inputs) -> None:
+        """Refuse a computation that would not fit into memory or onto the disk, before it starts."""
+        stage = step.stage
+        if stage.memory is not None:
+            limit = memory_limit(self.compute.memory_limit)
+            check_memory(stage.name, stage.memory(inputs, step.config), limit, stage.relief)
+        if stage.disk is not None:
+            check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
 
     def _load(self, step: Step, header: Header) -> StageData:
         from cgnn_cli import graph
@@ -116,13 +141,15 @@ class Runner:
 
     def forecast(self, step: Step) -> list[dict[str, Any]]:
         """What would be found and what computed, in order, for `--dry-run`."""
-        rows = []
+        rows: list[dict[str, Any]] = []
         for needed in step.upstream():
             name = needed.stage.name
             found = needed.file is not None or (
                 name not in self.forced and self.store.find(name, needed.key) is not None
             )
-            row = {"stage": name, "key": needed.key, "cache": "hit" if found else "miss"}
+            row: dict[str, Any] = {"stage": name, "key": needed.key, "cache": "hit" if found else "miss"}
+            if isinstance(needed.config, FitConfig):
+                row["split"] = needed.config.split
             if not found:
                 row["reason"] = "--force" if name in self.forced else self._miss_reason(needed)
             rows.append(row)
@@ -189,6 +216,11 @@ def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:
     named: dict[str, Path] = {}
     for path in paths:
         header = files.read(path).header
+        if header.stage == "fit":
+            raise UpstreamError(
+                f"{path} holds the training of a single split, from which no stage goes on",
+                "name the artifact that `cgnn train` prints",
+            )
         headers[header.key], named[header.key] = header, path
     steps = [given_step(store, header, named) for header in headers.values()]
     graphs = {graph.key for step in steps if (graph := step.find("graph"))}
@@ -197,4 +229,13 @@ def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:
             "the artifacts named by --input belong to different graphs: " + ", ".join(sorted(k[:12] for k in graphs))
         )
     order = list(STAGES)
-    return sorted(steps, key=lambda step: order.index(step.stage.name))
+    steps.sort(key=lambda step: order.index(step.stage.name))
+    for step in steps:
+        used = steps[-1].find(step.stage.name)
+        if used and used.key != step.key:
+            raise UpstreamError(
+                f"--input names {step.stage.name} {step.key[:12]}, but {steps[-1].stage.name} "
+                f"{steps[-1].key[:12]} comes from {used.stage.name} {used.key[:12]}",
+                "name files that were made from each other",
+            )
+    return steps

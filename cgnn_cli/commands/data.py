@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.table import Table
 
+from cgnn_cli.commands.options import complete_dataset
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.datasets.registry import (
     BUILT_IN,
@@ -17,7 +18,7 @@ from cgnn_cli.datasets.registry import (
     known_names,
     remember,
 )
-from cgnn_cli.runner import Runner
+from cgnn_cli.errors import UsageError
 
 FILES, COLUMNS, SPLITS = "Files", "Columns of the edge file", "Splits"
 
@@ -58,11 +59,12 @@ def list_datasets(session: Session) -> Outcome:
 
 
 def show_dataset(
-    session: Session, name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a dataset.")]
+    session: Session,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a dataset.", autocompletion=complete_dataset)],
 ) -> Outcome:
     from cgnn_cli.datasets.statistics import graph_statistics
 
-    runner = Runner(session.store, session.talker)
+    runner = session.runner()
     step = dataset_step(session.store, name)
     header, hit = runner.obtain(step)
     imported = session.store.dataset(name).get("summary", {})
@@ -106,7 +108,7 @@ def import_dataset(
         Path,
         typer.Option(
             "--edges",
-            help="CSV, TSV or whitespace text (also .gz), .npy, or scipy .npz.",
+            help="CSV, TSV or whitespace text (also .gz), Parquet, .npy, or scipy .npz.",
             show_default=False,
             rich_help_panel=FILES,
         ),
@@ -114,20 +116,26 @@ def import_dataset(
     features: Annotated[
         Path | None,
         typer.Option(
-            "--features", help="CSV with an id column, .npy, or sparse .npz.", show_default=False, rich_help_panel=FILES
+            "--features",
+            help="CSV or Parquet with an id column, .npy, or sparse .npz.",
+            show_default=False,
+            rich_help_panel=FILES,
         ),
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(
-            "--labels", help="CSV of id,label, or .npy with -1 for unknown.", show_default=False, rich_help_panel=FILES
+            "--labels",
+            help="CSV or Parquet of id,label, or .npy with -1 for unknown.",
+            show_default=False,
+            rich_help_panel=FILES,
         ),
     ] = None,
     splits: Annotated[
         Path | None,
         typer.Option(
             "--splits",
-            help="CSV of id and one train/val/test column a split, or .npz masks.",
+            help="CSV or Parquet of id and one train/val/test column a split, or .npz masks.",
             show_default=False,
             rich_help_panel=FILES,
         ),
@@ -158,6 +166,23 @@ def import_dataset(
             rich_help_panel=COLUMNS,
         ),
     ] = None,
+    impute: Annotated[
+        Literal["zero"] | None,
+        typer.Option(
+            "--impute",
+            help="zero: NaN and infinite features become 0.",
+            show_default=False,
+            rich_help_panel=FILES,
+        ),
+    ] = None,
+    relabel: Annotated[
+        bool,
+        typer.Option(
+            "--relabel",
+            help="Take the node numbers of .npy and .npz edges as ids, so that they need not be 0..N-1.",
+            rich_help_panel=FILES,
+        ),
+    ] = False,
     split_ratio: Annotated[
         str | None,
         typer.Option(
@@ -176,16 +201,24 @@ def import_dataset(
         typer.Option("--val", help="Validation nodes, with --per-class.", show_default="500", rich_help_panel=SPLITS),
     ] = None,
     split_count: Annotated[
-        int, typer.Option("--split-count", min=1, help="How many splits.", rich_help_panel=SPLITS)
-    ] = 10,
+        int | None,
+        typer.Option("--split-count", min=1, help="How many splits.", show_default="10", rich_help_panel=SPLITS),
+    ] = None,
     split_seed: Annotated[
-        int, typer.Option("--split-seed", min=0, help="Seed of the splits.", rich_help_panel=SPLITS)
-    ] = 0,
+        int | None,
+        typer.Option("--split-seed", min=0, help="Seed of the splits.", show_default="0", rich_help_panel=SPLITS),
+    ] = None,
 ) -> Outcome:
     """Read the files, and publish the graph under a name."""
     from cgnn_cli.datasets.importing import ImportOptions, import_graph
 
     check_import_name(name)
+    drawn = split_count is not None or split_seed is not None
+    if drawn and (labels is None or splits is not None):
+        raise UsageError(
+            "--split-count and --split-seed are for splits that are drawn from the labels",
+            "leave them out with --splits or without --labels",
+        )
     options = ImportOptions(
         edges=edges,
         features=features,
@@ -195,15 +228,17 @@ def import_dataset(
         target_column=target_column,
         weight_column=weight_column,
         header=header,
+        impute=impute,
+        relabel=relabel,
         split_ratio=split_ratio,
         per_class=per_class,
         val=val,
-        split_count=split_count,
-        split_seed=split_seed,
+        split_count=10 if split_count is None else split_count,
+        split_seed=split_seed or 0,
     )
     graph = import_graph(options)
     step = graph_step(graph)
-    runner = Runner(session.store, session.talker)
+    runner = session.runner()
     found, hit = runner.obtain(step)
     source = {
         role: str(path)
@@ -216,6 +251,6 @@ def import_dataset(
     summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}
     session.talker.say(
         f"{name}: {graph.node_count:,} nodes, {graph.adjacency.nnz:,} edges, {graph.class_count} classes, "
-        f"{graph.split_count} splits"
+        f"{graph.split_count} split{'' if graph.split_count == 1 else 's'}"
     )
     return Outcome.of_artifact(session.store.path("graph", found.key), found, hit=hit, summary=summary)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from cgnn_cli.commands.options import complete_artifact
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.runner import differences
@@ -18,7 +19,9 @@ from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
 from cgnn_cli.store.store import Store
 
 PANEL = "Look inside"
-ArtifactArgument = Annotated[str, typer.Argument(metavar="ARTIFACT", help="A file, or the beginning of a key.")]
+ArtifactArgument = Annotated[
+    str, typer.Argument(metavar="ARTIFACT", help="A file, or the beginning of a key.", autocompletion=complete_artifact)
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +35,7 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "export",
-        help="Write an artifact as .csv or .npz, with the user's own node ids.",
+        help="Write an artifact as .csv, .parquet or .npz, with the user's own node ids.",
         epilog="Example: cgnn export KEY --to csv --output commute.csv",
         rich_help_panel=PANEL,
     )(export)
@@ -150,7 +153,7 @@ def _short(value: Any, is_key: bool) -> Any:
 def export(
     session: Session,
     artifact: ArtifactArgument,
-    to: Annotated[Literal["npz", "csv"], typer.Option("--to", help="Format of the file.")],
+    to: Annotated[Literal["npz", "csv", "parquet"], typer.Option("--to", help="Format of the file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)],
 ) -> Outcome:
     """Write the content of an artifact for other programs."""
@@ -160,9 +163,9 @@ def export(
         files.write_npz(buffer, content)
         data = buffer.getvalue()
     else:
-        from cgnn_cli.export import csv_bytes
+        from cgnn_cli.export import table_bytes
 
-        data = csv_bytes(content, _graph_of(session.store, content.header))
+        data = table_bytes(content, _graph_of(session.store, content.header), to)
     write_output(output, data)
     values = {
         "artifact": str(output),

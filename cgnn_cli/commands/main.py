@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-from cgnn_cli.commands import data, inspect, models, predict, run, stages
-from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError
+from cgnn_cli.commands import cache, config, data, explain, inspect, models, predict, run, stages
+from cgnn_cli.commands.session import STOPPER
+from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
+from cgnn_cli.signals import Interrupted, Terminated
 
 app = typer.Typer(
     name="cgnn",
     help="Learning on directed graphs with random-walk commute times.",
     epilog="Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
-    "8 numerics, 130 Ctrl-C. `cgnn COMMAND --help` explains a command.",
+    "8 numerics, 75 stopped and saved, 130 Ctrl-C, 143 SIGTERM. `cgnn COMMAND --help` explains a command.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode="rich",
@@ -45,21 +46,17 @@ def cgnn(
         os.environ["CGNN_DEBUG"] = "1"
 
 
-for group in (stages, run, predict, data, inspect, models):
+for group in (stages, run, predict, explain, data, inspect, cache, models, config):
     group.register(app)
-
-
-class Terminated(BaseException):
-    """SIGTERM, as an exception, so that temporary files are cleaned up."""
-
-
-def _terminate(number: int, frame: FrameType | None) -> NoReturn:
-    raise Terminated
 
 
 def main() -> NoReturn:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
-    signal.signal(signal.SIGTERM, _terminate)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    STOPPER.received = None
+    STOPPER.install()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -75,19 +72,22 @@ def _report(error: BaseException) -> int:
 
         traceback.print_exception(error)
     if isinstance(error, CgnnError):
-        return _say(error.message, error.hint, error.exit_code)
+        interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
+        return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
+    if type(error).__name__ == "OutOfMemoryError":  # torch's, told without importing torch
+        hint = "use a smaller --hidden or fewer --layers, or --device cpu"
+        return _say("the device is out of memory", hint, ResourceError.exit_code)
     if isinstance(error, MemoryError):
         return _say("not enough memory", "use a machine with more, or a smaller graph", ResourceError.exit_code)
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt | Interrupted):
         return _say("interrupted", "", INTERRUPTED)
     if isinstance(error, Terminated):
         return _say("terminated", "", TERMINATED)
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError | SystemExit):
+        # The parser turns a broken pipe, and nothing else, into SystemExit.
         # The interpreter flushes standard output once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return BROKEN_PIPE
-    if isinstance(error, SystemExit):
-        return error.code if isinstance(error.code, int) else 0
     if hasattr(error, "format_message"):  # a usage error of the command-line parser
         return _say(_one_line(error), _help_hint(error), int(getattr(error, "exit_code", 2)))
     return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)

@@ -10,28 +10,43 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from cgnn_cli.configs import CONFIGS, StageConfig, option_name
+from cgnn_cli.configs import CONFIGS, SECTIONS, StageConfig, option_name
+from cgnn_cli.settings import Settings
+from cgnn_cli.store.artifact import ROOT_TYPES
+from cgnn_cli.store.store import Store
 
 INPUT_PANEL, COMPUTE_PANEL, OUTPUT_PANEL = "Input", "Compute", "Output"
 
 
-def config_parameters(*stages: str) -> list[inspect.Parameter]:
-    """The options of some stages, the last stage first; None stands for `not given`."""
-    return [
-        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(config, item))
-        for config in (CONFIGS[stage] for stage in reversed(stages))
-        for item in dataclasses.fields(config)
-    ]
+def config_parameters(*sections: str) -> list[inspect.Parameter]:
+    """The options of some sections, the last one first, or of a single key of a section (`compute.memory_limit`).
+
+    None stands for `not given`.
+    """
+    parameters = []
+    for name in reversed(sections):
+        section, _, only = name.partition(".")
+        for item in dataclasses.fields(SECTIONS[section]):
+            if not only or item.name == only:
+                annotation = _annotation(SECTIONS[section], item)
+                parameters.append(
+                    inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+                )
+    return parameters
 
 
 def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
     kind = typing.get_type_hints(config)[item.name]
     flag = option_name(item.name)
+    panel = COMPUTE_PANEL if config.stage == "compute" else f"Stage {config.stage}"
     if kind is bool:
         flag = f"{flag}/--no-{item.name.replace('_', '-')}"
     default = _readable_default(item.default)
     settings = typer.Option(
-        flag, help=item.metadata["help"], show_default=default, rich_help_panel=f"Stage {config.stage}"
+        flag,
+        help=item.metadata["help"],
+        show_default=default,
+        rich_help_panel=panel,
     )
     return Annotated[kind | None, settings]
 
@@ -42,15 +57,26 @@ def _readable_default(value: Any) -> str:
     return "1/3" if value == 1 / 3 else str(value)
 
 
-def read_configs(values: dict[str, Any]) -> tuple[dict[str, StageConfig], dict[str, list[str]]]:
-    """The configuration of every stage from given options, and which options were given for each."""
-    configs: dict[str, StageConfig] = {}
-    given: dict[str, list[str]] = {}
-    for stage, config in CONFIGS.items():
-        names = [item.name for item in dataclasses.fields(config) if values.get(item.name) is not None]
-        configs[stage] = config(**{name: values[name] for name in names})
-        given[stage] = names
-    return configs, given
+def stage_configs(settings: Settings) -> dict[str, StageConfig]:
+    """The configuration of every stage."""
+    return {stage: settings.config(stage) for stage in CONFIGS}
+
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Names of datasets, for the shell."""
+    from cgnn_cli.datasets.registry import known_names
+
+    return [name for name in known_names(_completion_store()) if name.startswith(incomplete)]
+
+
+def complete_artifact(incomplete: str) -> list[str]:
+    """Keys in the store, for the shell."""
+    keys = (path.stem for stage in ROOT_TYPES for path in (_completion_store().root / stage).glob(f"{incomplete}*.h5"))
+    return sorted(keys)
+
+
+def _completion_store() -> Store:
+    return Store(Path(Settings({}).value("store")))
 
 
 DatasetOption = Annotated[
@@ -59,6 +85,7 @@ DatasetOption = Annotated[
         "--dataset",
         "-d",
         metavar="NAME",
+        autocompletion=complete_dataset,
         help="Name of a dataset; `cgnn data list` shows them.",
         show_default=False,
         rich_help_panel=INPUT_PANEL,
@@ -93,11 +120,11 @@ DryRunOption = Annotated[
         "--dry-run", help="Show what would be found and what computed, and stop.", rich_help_panel=COMPUTE_PANEL
     ),
 ]
-DeviceOption = Annotated[
-    str, typer.Option("--device", help="auto, cpu, cuda or cuda:0.", rich_help_panel=COMPUTE_PANEL)
-]
-ThreadsOption = Annotated[
-    int, typer.Option("--threads", min=1, help="Threads of one training.", rich_help_panel=COMPUTE_PANEL)
+RestartOption = Annotated[
+    bool,
+    typer.Option(
+        "--restart", help="Begin an unfinished training anew, instead of going on.", rich_help_panel=COMPUTE_PANEL
+    ),
 ]
 FormatOption = Annotated[
     Literal["h5", "npz"],

@@ -12,25 +12,23 @@ from cgnn_cli.commands.inspect import write_output
 from cgnn_cli.commands.options import (
     OUTPUT_PANEL,
     DatasetOption,
-    DeviceOption,
     InputOption,
+    RestartOption,
     SplitOption,
-    ThreadsOption,
     config_parameters,
-    read_configs,
+    stage_configs,
 )
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.stages import chosen_splits, find_start, reject_fixed_options
 from cgnn_cli.errors import UsageError
-from cgnn_cli.pipeline import Machine, plan
-from cgnn_cli.runner import Runner
+from cgnn_cli.pipeline import plan
 
 
 def register(app: typer.Typer) -> None:
     command(
         app,
         "predict",
-        extra=config_parameters("rewire", "dilap", "commute", "train"),
+        extra=config_parameters("compute", "rewire", "dilap", "commute", "train"),
         help="Write the predicted class and its probability for every node.",
         short_help="Predicted class of every node. [green]cgnn predict --output predictions.csv[/green]",
         epilog="Example: cgnn predict --dataset demo --output predictions.csv",
@@ -45,7 +43,7 @@ def predict(
         typer.Option(
             "--output",
             "-o",
-            help="CSV file: id, predicted, probability.",
+            help="CSV or .parquet file: id, predicted, probability.",
             show_default=False,
             rich_help_panel=OUTPUT_PANEL,
         ),
@@ -62,19 +60,19 @@ def predict(
     dataset: DatasetOption = None,
     inputs: InputOption = None,
     split: SplitOption = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = 1,
-    **settings: Any,
+    restart: RestartOption = False,
 ) -> Outcome:
     """Mean class probabilities of the models of the chosen splits."""
-    runner = Runner(session.store, session.talker, Machine(device, threads))
-    configs, given = read_configs(settings)
-    start = find_start(session, "eval", dataset, inputs)
+    runner = session.runner(restart=restart)
+    start = find_start(session, "eval", inputs)
     if start.stage.name == "train":
-        reject_fixed_options(start, given)
+        reject_fixed_options(start, session.settings)
         step, wanted = start, split
     else:
-        step, wanted = plan("train", start, configs, chosen_splits(runner, start, "train", split)), None
+        step, wanted = (
+            plan("train", start, stage_configs(session.settings), chosen_splits(runner, start, "train", split)),
+            None,
+        )
     checkpoint, hit = runner.obtain(step)
     splits = list(step.config.splits) if not wanted else sorted(set(wanted))
     if missing := [number for number in splits if number not in step.config.splits]:
@@ -88,14 +86,15 @@ def predict(
     graph = runner.data(graph_step)
     times = runner.data(commute_step) if commute_step else None
 
-    from cgnn_cli.export import write_csv
+    from cgnn_cli.export import write_table
     from cgnn_cli.stages.predict import predict_classes
 
-    result = predict_classes(graph, times, runner.data(step), step.config.train, splits, device=device, threads=threads)
+    result = predict_classes(graph, times, runner.data(step), step.config.train, splits, runner.compute)
     ids = graph.ids()
     names = graph.class_labels()
     predicted = [names[k] for k in result.classes.tolist()]
-    write_output(output, write_csv({"id": ids, "predicted": predicted, "probability": result.probability}))
+    columns = {"id": ids, "predicted": predicted, "probability": result.probability}
+    write_output(output, write_table(columns, output.suffix.lower().removeprefix(".")))
     if embeddings is not None:
         _write_embeddings(embeddings, ids, result.hidden)
         session.talker.say(f"embeddings are those of split {splits[0]}'s model")

@@ -13,22 +13,23 @@ from rich.table import Table
 from cgnn_cli.commands.options import (
     COMPUTE_PANEL,
     DatasetOption,
-    DeviceOption,
     DryRunOption,
     ForceOption,
     FormatOption,
     InputOption,
+    RestartOption,
     SplitOption,
-    ThreadsOption,
     config_parameters,
-    read_configs,
+    stage_configs,
 )
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.stages import chosen_splits, deliver, find_start, reject_fixed_options, show_forecast
 from cgnn_cli.configs import CommuteConfig, StageConfig, TrainConfig
+from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import UsageError
-from cgnn_cli.pipeline import COMMANDS, Machine, Step, plan
+from cgnn_cli.pipeline import COMMANDS, Step, plan
 from cgnn_cli.runner import Runner
+from cgnn_cli.settings import Resolved
 from cgnn_cli.store.artifact import Header
 
 COMPARED: dict[str, CommuteConfig] = {
@@ -54,7 +55,7 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "run",
-        extra=config_parameters(*COMMANDS),
+        extra=config_parameters("compute", *COMMANDS),
         help="Walk all stages, from a dataset to scores; by default on the embedded demo graph.",
         short_help=f"Walk all stages; by default on the embedded demo graph. [green]{example}[/green]",
         epilog=f"Example: {example}",
@@ -68,28 +69,25 @@ def run(
     inputs: InputOption = None,
     split: SplitOption = None,
     compare: CompareOption = None,
-    device: DeviceOption = "auto",
-    threads: ThreadsOption = 1,
+    restart: RestartOption = False,
     force: ForceOption = False,
     dry_run: DryRunOption = False,
     output_format: FormatOption = "h5",
-    **settings: Any,
 ) -> Outcome:
     """Plan every stage, obtain them in order, and show the scores."""
-    if dataset is None and not inputs:
-        dataset = "demo"
-    runner = Runner(
-        session.store, session.talker, Machine(device, threads), frozenset([*COMMANDS, "fit"]) if force else frozenset()
-    )
-    configs, given = read_configs(settings)
-    start = find_start(session, "eval", dataset, inputs, dry_run=dry_run)
-    if inputs:
-        reject_fixed_options(start, given)
+    settings = session.settings
+    if not inputs and settings.value("dataset") is None:
+        settings.values["dataset"] = Resolved("demo")
+    name = None if inputs else settings.value("dataset")
+    runner = session.runner(forced=(*COMMANDS, "fit") if force else (), restart=restart)
+    start = find_start(session, "eval", inputs, dry_run=dry_run)
+    reject_fixed_options(start, settings)
+    configs = stage_configs(settings)
     graph = start.find("graph")
     target = "eval" if graph is None or runner.split_count(graph) else "commute"
     if target == "commute":
         session.talker.note("this dataset has no labels, so the run ends with the commute times")
-    compare = (dataset == "demo" if compare is None else compare) and target == "eval"
+    compare = (name == "demo" if compare is None else compare) and target == "eval"
     if compare and start.stage.name != "graph":
         raise UsageError("--compare needs a --dataset: a given artifact has fixed weights", "use --no-compare")
 
@@ -105,7 +103,7 @@ def run(
         if compare:
             rows = _compare(runner, start, configs, splits, step)
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
-        outcome.table = score_table(rows, dataset or "")
+        outcome.table = score_table(rows, name or (graph and name_of(session.store, graph.key)) or "scores")
     return outcome
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,13 +15,18 @@ from typing import Annotated, Any
 import typer
 
 from cgnn_cli.commands.console import Talker, stdout_console
+from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import UsageError
+from cgnn_cli.runner import Runner
+from cgnn_cli.settings import Settings
+from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 
 SCHEMA = 1
-DEFAULT_STORE = ".cgnn"
 OUTPUT_PANEL = "Output"
+SETTINGS_PANEL = "Settings"
+STOPPER = Stopper()
 
 
 @dataclass
@@ -51,17 +55,26 @@ class Outcome:
 class Session:
     """What every command has at hand."""
 
-    def __init__(self, command: str, *, store: Path | None, as_json: bool, quiet: bool, lock_timeout: float) -> None:
+    def __init__(
+        self, command: str, *, settings: Settings, as_json: bool = False, quiet: bool = False, lock_timeout: float = -1
+    ) -> None:
         self.command = command
+        self.settings = settings
         self.as_json = as_json
         self.talker = Talker(quiet=quiet)
-        root = store or Path(os.environ.get("CGNN_STORE") or DEFAULT_STORE)
+        root = Path(settings.value("store"))
         try:
             root = root.expanduser().absolute()
         except (RuntimeError, FileNotFoundError) as error:
             raise UsageError(f"the store {root} cannot be located: {error}", "give an absolute --store") from error
         self.store = Store(root, warn=self.talker.warn, lock_timeout=lock_timeout)
         self._clock = time.perf_counter()
+
+    def runner(self, *, forced: Iterable[str] = (), restart: bool = False) -> Runner:
+        """A runner over this session's store that computes as the settings say and hears requests to stop."""
+        compute = self.settings.config("compute")
+        assert isinstance(compute, ComputeConfig)
+        return Runner(self.store, self.talker, compute, restart, frozenset(forced), STOPPER)
 
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""
@@ -112,6 +125,34 @@ COMMON: tuple[inspect.Parameter, ...] = tuple(
             ],
         ),
         (
+            "config",
+            None,
+            Annotated[
+                Path | None,
+                typer.Option(
+                    "--config",
+                    metavar="FILE",
+                    help="Settings in TOML. Default: CGNN_CONFIG, or cgnn.toml in the working folder if it is there.",
+                    show_default=False,
+                    rich_help_panel=SETTINGS_PANEL,
+                ),
+            ],
+        ),
+        (
+            "sets",
+            None,
+            Annotated[
+                list[str] | None,
+                typer.Option(
+                    "--set",
+                    metavar="SECTION.KEY=VALUE",
+                    help="One setting; repeat it for more. `cgnn config show` lists them.",
+                    show_default=False,
+                    rich_help_panel=SETTINGS_PANEL,
+                ),
+            ],
+        ),
+        (
             "lock_timeout",
             -1.0,
             Annotated[
@@ -132,7 +173,7 @@ def _panel_order(parameter: inspect.Parameter) -> int:
     panel = getattr(parameter.annotation.__metadata__[0], "rich_help_panel", None) or ""
     if panel.startswith("Stage"):
         return 1
-    return {"Compute": 2, OUTPUT_PANEL: 3}.get(panel, 0)
+    return {"Compute": 2, OUTPUT_PANEL: 3, SETTINGS_PANEL: 4}.get(panel, 0)
 
 
 def command(
@@ -140,7 +181,8 @@ def command(
 ) -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
     """Register a function `(session, ...) -> Outcome` as a command with the common options.
 
-    `extra` parameters reach the function as keyword arguments.
+    `extra` parameters and `dataset` are settings: they reach the function through `session.settings`, which also knows
+    the environment and the configuration file.
     """
 
     def register(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
@@ -151,12 +193,18 @@ def command(
             if parameter.name != "session" and parameter.kind is not inspect.Parameter.VAR_KEYWORD
         ]
         full_name = f"{group} {name}".strip()
+        settable = {parameter.name for parameter in extra} | {"dataset"}
+        accepted = {parameter.name for parameter in own} - {"dataset"}
 
         @functools.wraps(function)
         def wrapper(**values: Any) -> None:
             common = {parameter.name: values.pop(parameter.name) for parameter in COMMON}
-            session = Session(full_name, **common)
-            session.finish(function(session, **values))
+            flags = {name: values[name] for name in values if name in settable}
+            own_values = {name: value for name, value in values.items() if name in accepted}
+            sets, file = common.pop("sets") or (), common.pop("config")
+            settings = Settings({**flags, "store": common.pop("store")}, sets, file)
+            session = Session(full_name, settings=settings, **common)
+            session.finish(function(session, **own_values))
 
         parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
         wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -4,43 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import typer
 
 from cgnn_cli.commands.options import (
     DatasetOption,
-    DeviceOption,
     DryRunOption,
     ForceOption,
     FormatOption,
     InputOption,
+    RestartOption,
     SplitOption,
-    ThreadsOption,
     config_parameters,
-    read_configs,
+    stage_configs,
 )
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.configs import option_name
+from cgnn_cli.configs import CONFIGS, option_name
 from cgnn_cli.datasets.registry import dataset_step, name_of
 from cgnn_cli.errors import DataError, UpstreamError, UsageError
-from cgnn_cli.pipeline import COMMANDS, STAGES, Machine, Step, plan
+from cgnn_cli.pipeline import COMMANDS, STAGES, Step, plan
 from cgnn_cli.runner import Runner, given_step, named_steps
+from cgnn_cli.settings import Settings
 from cgnn_cli.store import artifact as files
 
 PREVIOUS = {"rewire": "graph", "dilap": "rewire", "commute": "dilap", "train": "commute", "eval": "train"}
 
 
-def find_start(
-    session: Session, target: str, dataset: str | None, inputs: list[Path] | None, *, dry_run: bool = False
-) -> Step:
-    """What a stage starts from: a dataset's graph, a named file, or the newest artifact of the stage before."""
-    if dataset and inputs:
-        raise UsageError("--dataset and --input name two different starting points", "give one of them")
+def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_run: bool = False) -> Step:
+    """What a stage starts from: a named file, a dataset's graph, or the newest artifact of the stage before."""
+    dataset = session.settings.value("dataset")
+    if inputs:
+        if "dataset" in session.settings.given:
+            raise UsageError("--dataset and --input name two different starting points", "give one of them")
+        return named_steps(session.store, inputs)[-1]
     if dataset:
         return dataset_step(session.store, dataset, write_record=not dry_run)
-    if inputs:
-        return named_steps(session.store, inputs)[-1]
     previous = PREVIOUS[target]
     if previous == "graph":
         raise UsageError(f"{target} needs a --dataset", "`cgnn data list` shows them; `--dataset demo` always works")
@@ -61,10 +60,11 @@ def _dataset_of(session: Session, step: Step) -> str:
     return f" (dataset {name})" if name else ""
 
 
-def reject_fixed_options(start: Step, given: dict[str, list[str]]) -> None:
+def reject_fixed_options(start: Step, settings: Settings) -> None:
     """An option of a stage that the given artifact has already been through cannot take effect."""
     order = list(STAGES)
-    for stage, names in given.items():
+    for stage in CONFIGS:
+        names = settings.given_in(stage)
         if names and order.index(stage) <= order.index(start.stage.name):
             raise UsageError(
                 f"{option_name(names[0])} belongs to {stage}, which {start.stage.name} {start.key[:12]} "
@@ -97,26 +97,22 @@ def make_plan(
     session: Session,
     runner: Runner,
     target: str,
-    dataset: str | None,
     inputs: list[Path] | None,
     splits: list[int] | None,
-    settings: dict[str, Any],
     *,
     dry_run: bool = False,
 ) -> Step:
     """From the options of a command to the step it asks for."""
-    configs, given = read_configs(settings)
-    start = find_start(session, target, dataset, inputs, dry_run=dry_run)
-    if dataset is None:
-        reject_fixed_options(start, given)
-    return plan(target, start, configs, chosen_splits(runner, start, target, splits))
+    start = find_start(session, target, inputs, dry_run=dry_run)
+    reject_fixed_options(start, session.settings)
+    return plan(target, start, stage_configs(session.settings), chosen_splits(runner, start, target, splits))
 
 
 def deliver(session: Session, runner: Runner, step: Step, output_format: str) -> Outcome:
     """Obtain the artifact of a step and describe it."""
     header, hit = runner.obtain(step)
-    for used in runner.obtained(step):
-        session.store.remember_latest(used)
+    for used in step.upstream():
+        session.store.remember_latest(used.stage.name, used.key)
     path = step.file or session.store.path(header.stage, header.key)
     if output_format == "npz":
         path = write_npz_beside(path)
@@ -136,10 +132,15 @@ def write_npz_beside(path: Path) -> Path:
     return target
 
 
+def _forecast_line(row: dict[str, Any]) -> str:
+    name = f"{row['stage']} {row['split']}" if "split" in row else row["stage"]
+    return f"{name:<8} {row['key'][:12]}  {row['cache']}  {row.get('reason', '')}".rstrip()
+
+
 def show_forecast(runner: Runner, step: Step) -> Outcome:
     """What `--dry-run` prints."""
     rows = runner.forecast(step)
-    lines = [f"{row['stage']:<8} {row['key'][:12]}  {row['cache']}  {row.get('reason', '')}".rstrip() for row in rows]
+    lines = [_forecast_line(row) for row in rows]
     return Outcome(
         "\n".join(lines), {"artifact": None, "key": step.key, "cache": rows[-1]["cache"], "stages": rows, "summary": {}}
     )
@@ -186,51 +187,31 @@ def _register_stage(app: typer.Typer, target: str) -> None:
         force: ForceOption = False,
         dry_run: DryRunOption = False,
         output_format: FormatOption = "h5",
-        **settings: Any,
     ) -> Outcome:
-        return run_stage(session, target, dataset, inputs, None, force, dry_run, output_format, Machine(), settings)
+        return learning_stage(session, inputs=inputs, force=force, dry_run=dry_run, output_format=output_format)
 
     def learning_stage(
         session: Session,
         dataset: DatasetOption = None,
         inputs: InputOption = None,
         split: SplitOption = None,
-        device: DeviceOption = "auto",
-        threads: ThreadsOption = 1,
+        restart: RestartOption = False,
         force: ForceOption = False,
         dry_run: DryRunOption = False,
         output_format: FormatOption = "h5",
-        **settings: Any,
     ) -> Outcome:
-        machine = Machine(device, threads)
-        return run_stage(session, target, dataset, inputs, split, force, dry_run, output_format, machine, settings)
+        forced = (target, "fit") if target == "train" else (target,)
+        runner = session.runner(forced=forced if force else (), restart=restart)
+        step = make_plan(session, runner, target, inputs, split, dry_run=dry_run)
+        return show_forecast(runner, step) if dry_run else deliver(session, runner, step, output_format)
 
-    function = learning_stage if target in ("train", "eval") else graph_stage
+    learns = target in ("train", "eval")
     command(
         app,
         target,
-        extra=config_parameters(*stages),
+        extra=config_parameters("compute" if learns else "compute.memory_limit", *stages),
         help=text,
         short_help=f"{text} [green]{example}[/green]",
         epilog=f"Example: {example}",
         rich_help_panel="Stages, in order",
-    )(function)
-
-
-def run_stage(
-    session: Session,
-    target: str,
-    dataset: str | None,
-    inputs: list[Path] | None,
-    splits: list[int] | None,
-    force: bool,
-    dry_run: bool,
-    output_format: Literal["h5", "npz"],
-    machine: Machine,
-    settings: dict[str, Any],
-) -> Outcome:
-    """One stage command."""
-    forced = {target, "fit"} if target == "train" else {target}
-    runner = Runner(session.store, session.talker, machine, frozenset(forced) if force else frozenset())
-    step = make_plan(session, runner, target, dataset, inputs, splits, settings, dry_run=dry_run)
-    return show_forecast(runner, step) if dry_run else deliver(session, runner, step, output_format)
+    )(learning_stage if learns else graph_stage)

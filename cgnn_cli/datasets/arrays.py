@@ -7,16 +7,20 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, load_npz
 
-from cgnn_cli.datasets.tables import Table, read_content
+from cgnn_cli.datasets.tables import PARQUET_MAGIC, Table
+from cgnn_cli.datasets.text_files import read_content
 from cgnn_cli.errors import DataError
 
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 
 def read_array_or_text(path: Path) -> bytes:
-    """The bytes of a user's file, which is a numpy file if it has the name of one."""
+    """The bytes of a user's file, which is a numpy or Parquet file if it has the name of one."""
     content = read_content(path)
-    magic = {".npy": NPY_MAGIC, ".npz": ZIP_MAGIC}.get(Path(path).suffix.lower(), b"")
+    suffix = Path(path).suffix.lower()
+    if suffix == ".parquet" and not PARQUET_MAGIC.match(content):
+        raise DataError(f"{path} is not a Parquet file, in spite of its name", "write it again, or rename it")
+    magic = {".npy": NPY_MAGIC, ".npz": ZIP_MAGIC}.get(suffix, b"")
     if not content.startswith(magic):
         raise DataError(
             f"{path} is not a numpy file, in spite of its name", "write it again with numpy.save or save_npz"
@@ -93,8 +97,8 @@ def check_finite(values: np.ndarray, rows: np.ndarray, path: Path, table: Table 
     if not bad.any():
         return
     first = np.unique(np.broadcast_to(rows, values.shape)[bad])[:5]
-    unit, places = ("row", first) if table is None else ("line", table.lines[first])
+    unit, places = ("row", first) if table is None else (table.unit, [table.lines[row] for row in first])
     raise DataError(
         f"{path} holds {bad.sum()} value(s) that are NaN or infinite, first in {unit} {', '.join(map(str, places))}",
-        "fill in or drop those values",
+        "fill in or drop those values, or set them to 0 with --impute zero",
     )

@@ -1,4 +1,4 @@
-"""The columns of a text table: its header, the columns that are asked for, and its node ids."""
+"""The columns of a table: its header, the columns that are asked for, and its node ids."""
 
 import re
 from collections.abc import Iterable
@@ -6,6 +6,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from cgnn_cli.datasets.tables import Table, shorten
+from cgnn_cli.datasets.text_columns import TextColumn, encode
 from cgnn_cli.errors import DataError, UsageError
 
 NODE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -13,8 +14,13 @@ LONGEST_NAME = 1000
 IDS_HINT = "give a CSV file whose first column is the node id"
 
 
-def take_header(table: Table, header: bool, notes: list[str]) -> Table:
-    """The table, with its first row taken as the header where it is one; a note says which."""
+def take_header(table: Table, header: bool | None, notes: list[str]) -> Table:
+    """The table, with its first row taken as the header where it is one; a note says which.
+
+    The columns of Parquet have names already.
+    """
+    if table.header is not None:
+        return table
     if not header:
         notes.append(f"{table.path}: no header; line {table.lines[0]} is data")
         return table
@@ -59,18 +65,28 @@ def find_column(table: Table, asked: str | None, flag: str, default: int) -> int
 
 
 def check_ids(table: Table, columns: Iterable[int]) -> None:
-    """Node ids are not empty and not too long."""
+    """Node ids are text or whole numbers, not empty and not too long."""
     for column in columns:
-        ids = table.columns[column]
-        if "" in ids:
-            raise DataError(
-                f"{table.where(ids.index(''))}: the node id in column {column + 1} is empty", "give every node an id"
-            )
-        if len(max(ids, key=len)) > LONGEST_NAME:
-            row = next(row for row, name in enumerate(ids) if len(name) > LONGEST_NAME)
-            raise DataError(
-                f"{table.where(row)}: a node id of {len(ids[row])} characters", f"ids have at most {LONGEST_NAME}"
-            )
+        check_exact(table, column, "node ids")
+        codes, names = encode(table.columns[column])
+        lengths = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+        if not lengths.all():
+            row = int(np.argmax(lengths[codes] == 0))
+            raise DataError(f"{table.where(row)}: the node id in column {column + 1} is empty", "give every node an id")
+        if lengths.max() > LONGEST_NAME:
+            row = int(np.argmax(lengths[codes] > LONGEST_NAME))
+            length = lengths[codes[row]]
+            raise DataError(f"{table.where(row)}: a node id of {length} characters", f"ids have at most {LONGEST_NAME}")
+
+
+def check_exact(table: Table, column: int, what: str) -> None:
+    """A column of names does not hold floating-point numbers, which have no text of their own."""
+    fields = table.columns[column]
+    if isinstance(fields, TextColumn) and fields.float_type:
+        raise DataError(
+            f"{table.path}: column {column_title(table, column)} has the type {fields.float_type}, which {what} cannot",
+            "store them as integers or strings",
+        )
 
 
 def check_single_rows(table: Table, positions: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Edges of the user's graph from a text table, an array of node numbers or a sparse matrix."""
+"""Edges of the user's graph from a table, an array of node numbers or a sparse matrix."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,10 +9,11 @@ import numpy as np
 from cgnn_cli.datasets.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, load_matrix, read_array_or_text
 from cgnn_cli.datasets.columns import by_name, check_ids, column_number, column_title, find_column, take_header
 from cgnn_cli.datasets.tables import Table, looks_like_header, parse_table, shorten
+from cgnn_cli.datasets.text_columns import Fields
 from cgnn_cli.errors import DataError, UsageError
 
 SOURCE_WORDS, TARGET_WORDS = ("source", "src", "from"), ("target", "dst", "to")
-Ids = list[str] | np.ndarray
+Ids = Fields | np.ndarray
 
 
 class EdgeColumns(NamedTuple):
@@ -38,23 +39,23 @@ def read_edges(path: Path, asked: EdgeColumns, header: bool | None, notes: list[
     """The edges in a file of any kind; without a header given, text is looked at for one."""
     content = read_array_or_text(path)
     if not content.startswith((NPY_MAGIC, ZIP_MAGIC)):
-        return _text_edges(parse_table(content, path), asked, header, notes)
+        return _table_edges(parse_table(content, path), asked, header, notes)
     if asked.source is not None or asked.target is not None:
-        raise UsageError(f"--source-column and --target-column are for text, but {path} is an array")
+        raise UsageError(f"--source-column and --target-column are for tables, but {path} is an array")
     edges = _array_edges if content.startswith(NPY_MAGIC) else _matrix_edges
     return edges(content, path, asked.weight, notes)
 
 
-def _text_edges(table: Table, asked: EdgeColumns, header: bool | None, notes: list[str]) -> EdgeList:
+def _table_edges(table: Table, asked: EdgeColumns, header: bool | None, notes: list[str]) -> EdgeList:
     if len(table.columns) < 2:
         raise DataError(
             f"{table.path} has one column, but an edge needs a source and a target",
             "separate them with a tab, comma, semicolon or space",
         )
     named = any(column is not None and not column.isdecimal() for column in asked)
-    if named and header is False:
+    if named and header is False and table.header is None:
         raise UsageError("a column is named, but there is no header to find the name in", "give column numbers")
-    if header is None:
+    if header is None and table.header is None:
         numbers = (column_number(column) for column in asked[:2])
         places = [default if number is None else number for number, default in zip(numbers, (0, 1), strict=True)]
         header = named or looks_like_header(table, [place for place in places if place < len(table.columns)])
@@ -74,17 +75,18 @@ def _text_edges(table: Table, asked: EdgeColumns, header: bool | None, notes: li
         table.path,
         table.columns[source],
         table.columns[target],
-        None if weight is None else _text_weights(table, weight),
+        None if weight is None else _table_weights(table, weight),
     )
 
 
-def _text_weights(table: Table, column: int) -> np.ndarray:
+def _table_weights(table: Table, column: int) -> np.ndarray:
     weight = table.numbers(column)
     bad = _bad_weights(weight)
     if len(bad):
         field = shorten(table.columns[column][bad[0]])
         raise DataError(
-            f"{table.where(bad[0])}: the weight {field} is not a finite number above 0", "correct or drop the line"
+            f"{table.where(bad[0])}: the weight {field} is not a finite number above 0",
+            f"correct or drop the {table.unit}",
         )
     return weight
 
@@ -133,6 +135,16 @@ def _node_numbers(values: np.ndarray, path: Path) -> np.ndarray:
             f"{path}, row {row}: {values[row]} is not a node number", "number the nodes 0..N-1, or give text"
         )
     return values.astype(np.int64)
+
+
+def relabelled(edges: EdgeList) -> EdgeList:
+    """The same edges with node numbers taken as ids, so that they need not be 0..N-1."""
+    if not isinstance(edges.source, np.ndarray) or not isinstance(edges.target, np.ndarray):
+        raise UsageError(
+            "--relabel is for node numbers in .npy and .npz files; ids in text and Parquet are kept anyway"
+        )
+    source, target = ([str(number) for number in ids.tolist()] for ids in (edges.source, edges.target))
+    return EdgeList(edges.path, source, target, edges.weight)
 
 
 def _array_weights(weight: np.ndarray, path: Path, unit: str) -> np.ndarray:

@@ -12,6 +12,7 @@ from cgnn_cli.datasets.columns import IDS_HINT, NODE_NUMBER, check_single_rows
 from cgnn_cli.datasets.edges import EdgeList, Ids
 from cgnn_cli.datasets.node_files import NodeValues
 from cgnn_cli.datasets.tables import shorten
+from cgnn_cli.datasets.text_columns import encode
 from cgnn_cli.errors import DataError
 
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]*")
@@ -34,10 +35,9 @@ class Nodes:
         """The position of each id, -1 where there is no such node."""
         if isinstance(ids, np.ndarray):
             return ids
-        try:
-            return np.fromiter(map(self._index.__getitem__, ids), dtype=np.int64, count=len(ids))
-        except KeyError:
-            return np.array([self._index.get(name, -1) for name in ids], dtype=np.int64)
+        codes, names = encode(ids)
+        places = np.fromiter((self._index.get(name, -1) for name in names), dtype=np.int64, count=len(names))
+        return places[codes]
 
     def name(self, position: int) -> str:
         return str(position) if self.names is None else self.names[position]
@@ -45,12 +45,13 @@ class Nodes:
 
 def collect_nodes(edges: EdgeList, values: list[NodeValues]) -> Nodes:
     """The union of all ids: numbers in their order where all are whole numbers, else in the order of UTF-8."""
-    text = {item.path: set(item.ids) for item in values if item.ids is not None}
+    text = {item.path: set(encode(item.ids)[1]) for item in values if item.ids is not None}
     rows = {item.path: item.row_count for item in values if item.ids is None}
     if isinstance(edges.source, np.ndarray) and isinstance(edges.target, np.ndarray):
         rows[edges.path] = max(int(edges.source.max()) + 1, int(edges.target.max()) + 1, edges.node_count)
-    else:
-        text[edges.path] = text.get(edges.path, set()).union(edges.source, edges.target)
+    for ends in (edges.source, edges.target):
+        if not isinstance(ends, np.ndarray):
+            text[edges.path] = text.get(edges.path, set()).union(encode(ends)[1])
     if rows:
         return _numbered_nodes(edges, rows, text)
     names = set().union(*text.values())
@@ -70,7 +71,7 @@ def _numbered_nodes(edges: EdgeList, rows: dict[Path, int], text: dict[Path, set
     if count > max(MANY_NODES, MANY_PER_ID * len(edges.source)):
         raise DataError(
             f"{count} nodes for {len(edges.source)} edges: the node numbers of {edges.path} are not 0..N-1",
-            "give the edges as text, where an id can be anything",
+            "take the numbers as ids with --relabel, or give the edges as text",
         )
     return Nodes(count)
 
@@ -95,11 +96,12 @@ def place_features(features: NodeValues, nodes: Nodes) -> np.ndarray | csr_array
 
 def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str]]:
     """The class number of each node, -1 where it has no label, and the names of the classes."""
-    names = _sort_classes(set(labels.values) - {""})
+    codes, texts = encode(labels.values)
+    names = _sort_classes(set(texts) - {""})
     if not names:
         raise DataError(f"{labels.path} gives no node a label", "leave --labels out, or fill in some labels")
     index = {"": -1, **{name: code for code, name in enumerate(names)}}
-    codes = np.fromiter(map(index.__getitem__, labels.values), dtype=np.int64, count=len(labels.values))
+    codes = np.array([index[text] for text in texts], dtype=np.int64)[codes]
     if labels.table is None:
         _check_rows(labels, nodes)
         return codes, names
@@ -110,7 +112,8 @@ def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str
         row = int(conflicts[0])
         name, other = shorten(nodes.name(positions[row])), labels.table.lines[first[inverse[row]]]
         raise DataError(
-            f"{labels.table.where(row)}: node {name} has another label on line {other}", "keep one label a node"
+            f"{labels.table.where(row)}: node {name} has another label on {labels.table.unit} {other}",
+            "keep one label a node",
         )
     placed = np.full(nodes.count, -1, dtype=np.int64)
     placed[positions] = codes

@@ -1,4 +1,4 @@
-"""Splits the user gives: masks in an .npz file, or a text table with a column a split."""
+"""Splits the user gives: masks in an .npz file, or a table with a column a split."""
 
 import io
 from collections.abc import Mapping
@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 
 from cgnn_cli.datasets.arrays import NPY_MAGIC, ZIP_MAGIC, array_hint, one_line, read_array_or_text
-from cgnn_cli.datasets.columns import IDS_HINT, check_single_rows, take_header
+from cgnn_cli.datasets.columns import IDS_HINT, check_exact, check_single_rows, take_header
 from cgnn_cli.datasets.nodes import Nodes
 from cgnn_cli.datasets.splits import Names, shown
 from cgnn_cli.datasets.tables import Table, parse_table, shorten
+from cgnn_cli.datasets.text_columns import encode
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, UNUSED
 
@@ -25,7 +26,7 @@ def read_splits(path: Path, header: bool | None, nodes: Nodes, notes: list[str])
             f"{path} is a .npy file, but splits are .npz or CSV", "store train_mask, val_mask and test_mask"
         )
     if not content.startswith(ZIP_MAGIC):
-        return _text_splits(content, path, header, nodes, notes)
+        return _table_splits(content, path, header, nodes, notes)
     if nodes.names is not None:
         raise DataError(f"{path} has masks for nodes 0..N-1, but the nodes have ids of their own", IDS_HINT)
     try:
@@ -36,13 +37,14 @@ def read_splits(path: Path, header: bool | None, nodes: Nodes, notes: list[str])
     return splits_from_masks(masks, nodes.count, path)
 
 
-def _text_splits(content: bytes, path: Path, header: bool | None, nodes: Nodes, notes: list[str]) -> np.ndarray:
+def _table_splits(content: bytes, path: Path, header: bool | None, nodes: Nodes, notes: list[str]) -> np.ndarray:
     table = parse_table(content, path)
-    if header is None:
+    if header is None and table.header is None:
         header = not all(field.lower() in SPLIT_WORDS for field in table.row(0)[1:])
     table = take_header(table, header, notes)
     if len(table.columns) < 2:
         raise DataError(f"{path} has one column, but it needs a node id and a column a split", IDS_HINT)
+    check_exact(table, 0, "node ids")
     positions = nodes.positions(table.columns[0])
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
@@ -51,18 +53,19 @@ def _text_splits(content: bytes, path: Path, header: bool | None, nodes: Nodes, 
         )
     check_single_rows(table, positions)
     splits = np.full((len(table.columns) - 1, nodes.count), UNUSED, dtype=np.uint8)
-    for split, column in enumerate(table.columns[1:]):
-        splits[split, positions] = [_split_code(field, table, row) for row, field in enumerate(column)]
+    for split in range(len(splits)):
+        splits[split, positions] = _split_parts(table, split + 1)
     return splits
 
 
-def _split_code(field: str, table: Table, row: int) -> int:
-    code = SPLIT_WORDS.get(field.lower())
-    if code is None:
-        raise DataError(
-            f"{table.where(row)}: {shorten(field)} is no part of a split", "use train, val, test or nothing"
-        )
-    return code
+def _split_parts(table: Table, column: int) -> np.ndarray:
+    codes, words = encode(table.columns[column])
+    parts = np.array([SPLIT_WORDS.get(word.lower(), -1) for word in words])[codes]
+    if (parts < 0).any():
+        row = int(np.argmax(parts < 0))
+        field = shorten(words[codes[row]])
+        raise DataError(f"{table.where(row)}: {field} is no part of a split", "use train, val, test or nothing")
+    return parts
 
 
 def splits_from_masks(masks: Mapping[str, np.ndarray], node_count: int, path: Path) -> np.ndarray:

@@ -1,6 +1,8 @@
 """Structural features for graphs that come without any: how a node lies in the graph, and nothing else."""
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -14,13 +16,16 @@ PAGERANK_TOLERANCE = 1e-12
 PAGERANK_ITERATIONS = 1000
 CONSTANT_TOLERANCE = 1e-9
 BLOCK_PRODUCTS = 10_000_000
+MOST_PRODUCTS = 250_000_000
+MOST_THREADS = 4
 
 
 def structural_features(adjacency: csr_array) -> np.ndarray:
-    """N x 6 standardised columns, in the order of STRUCTURAL_NAMES.
+    """N x 6 standardised columns, in the order of STRUCTURAL_NAMES; without the last two where they take too long.
 
     log(1 + in-degree), log(1 + out-degree), PageRank, and the probabilities that the walk is back after 2, 3 and 4
-    steps; sinks get a self-loop in that walk.
+    steps; sinks get a self-loop in that walk. With hubs that have many edges both in and out, P^2 fills up: 3 and 4
+    steps are left out where they take more than MOST_PRODUCTS multiplications, about half a minute.
     """
     adjacency = canonical_csr(adjacency)
     out_degree = np.diff(adjacency.indptr)
@@ -55,27 +60,41 @@ def pagerank(steps: csr_array) -> np.ndarray:
     return rank
 
 
-def return_probabilities(walk: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The diagonals of P^2, P^3 and P^4, from rows and columns of P^2 in blocks that bound the memory."""
+def return_probabilities(walk: csr_array) -> tuple[np.ndarray, ...]:
+    """The diagonals of P^2, P^3 and P^4, from rows and columns of P^2 in blocks that bound the memory.
+
+    That of P^2 alone where the others take more than MOST_PRODUCTS multiplications.
+    """
     backward = canonical_csr(csr_array(walk.T))
     two = _row_dots(walk, backward)
-    three, four = np.empty_like(two), np.empty_like(two)
-    for start, stop in _blocks(walk, backward):
-        rows, columns = walk[start:stop] @ walk, backward[start:stop] @ backward
-        three[start:stop] = _row_dots(rows, backward[start:stop])
-        four[start:stop] = _row_dots(rows, columns)
-    return two, three, four
+    products = _products(walk, backward)
+    if products.sum() > MOST_PRODUCTS:
+        return (two,)
+
+    def diagonals(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        part = slice(*block)
+        rows, columns = walk[part] @ walk, backward[part] @ backward
+        return _row_dots(rows, backward[part]), _row_dots(rows, columns)
+
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as pool:  # scipy lets other threads run
+        three, four = zip(*pool.map(diagonals, _blocks(products)), strict=True)
+    return two, np.concatenate(three), np.concatenate(four)
 
 
 def _row_dots(left: csr_array, right: csr_array) -> np.ndarray:
     return np.asarray(left.multiply(right).sum(axis=1)).ravel()
 
 
-def _blocks(walk: csr_array, backward: csr_array) -> Iterator[tuple[int, int]]:
-    """Ranges of rows of which P^2 takes about BLOCK_PRODUCTS multiplications each, both ways."""
-    products = sum(_pattern(matrix) @ np.diff(matrix.indptr).astype(np.float64) for matrix in (walk, backward))
+def _products(walk: csr_array, backward: csr_array) -> np.ndarray:
+    """The multiplications that each row of P^2 takes, both ways."""
+    forth, back = (_pattern(matrix) @ np.diff(matrix.indptr).astype(np.float64) for matrix in (walk, backward))
+    return forth + back
+
+
+def _blocks(products: np.ndarray) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that take about BLOCK_PRODUCTS multiplications each."""
     block = np.cumsum(products) // BLOCK_PRODUCTS
-    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), walk.shape[0]]
+    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(products)]
     return pairwise(bounds)
 
 

@@ -33,8 +33,3 @@ def exact_hitting(
     there = (diagonal[target] - matrix[source, target]) / perron[target]
     back = (diagonal[source] - matrix[target, source]) / perron[source]
     return there, back
-
-
-def dense_bytes(states: int) -> int:
-    """Peak memory of the dense inverse: the matrix, LAPACK's copy, and its work space."""
-    return 3 * 8 * states * states

@@ -6,23 +6,21 @@ from typing import Any
 import numpy as np
 
 from cgnn_cli.configs import CommuteConfig
-from cgnn_cli.errors import ResourceError
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
-from cgnn_cli.numerics.exact import dense_bytes, exact_hitting
+from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.lowrank import RESIDUAL_GOAL, svd_times, truncated_svd
 from cgnn_cli.numerics.proximity import effective_neighbours, exponential_weights, inverse_weights
 from cgnn_cli.numerics.transition import row_of_entries
-from cgnn_cli.resources import available_memory, readable_bytes
 
-EXACT_MOST_STATES = 20_000
 SVD_NOTE = (
     "svd gives the paper's rank-{rank} truncation scores, not expected steps; `--solver exact` gives true commute times"
 )
 QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}
 
 
-def commute(graph: Graph, dilap: Dilap, config: CommuteConfig) -> CommuteTimes:
+def commute(graph: Graph, dilap: Dilap, config: CommuteConfig | None = None) -> CommuteTimes:
     """Times and weights for each edge of the graph; edges outside the walk get NaN and weight 0."""
+    config = config or CommuteConfig()
     edges = graph.edges
     source, target = row_of_entries(edges), edges.indices
     state = np.full(graph.node_count, -1, dtype=np.int64)
@@ -81,7 +79,6 @@ def _solve(dilap: Dilap, source: np.ndarray, target: np.ndarray, config: Commute
         there, back = 1 / dilap.perron[target], 1 / dilap.perron[source]
         return _Solution(there, back, there + back)
     if config.solver == "exact":
-        check_dense_size(states)
         there, back = exact_hitting(dilap.transition, dilap.perron, source, target)
         return _Solution(there, back, there + back)
     rank = min(config.rank, max(states - 1, 1))
@@ -96,17 +93,6 @@ def _solve(dilap: Dilap, source: np.ndarray, target: np.ndarray, config: Commute
         )
     diagnostics = {"rank": rank, "svd_residual": factors.residual, "svd_iterations": factors.iterations}
     return _Solution(*svd_times(factors, dilap.perron, source, target), notes=notes, diagnostics=diagnostics)
-
-
-def check_dense_size(states: int) -> None:
-    """Refuse a dense solve that is too large for the machine, before it starts."""
-    needed, available = dense_bytes(states), available_memory()
-    if states > EXACT_MOST_STATES or needed > available:
-        raise ResourceError(
-            f"--solver exact is dense: {states:,} states need {readable_bytes(needed)} of memory "
-            f"({readable_bytes(available)} available, at most {EXACT_MOST_STATES:,} states)",
-            "use --solver svd or pi-only",
-        )
 
 
 def _weights(

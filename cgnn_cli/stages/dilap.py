@@ -8,8 +8,9 @@ from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import incidence_laplacian, random_walk_laplacian, transition_matrix
 
 
-def dilap(rewired: Rewired, config: DilapConfig) -> Dilap:
+def dilap(rewired: Rewired, config: DilapConfig | None = None) -> Dilap:
     """P, pi and T; `--form incidence` is Eq. 5 of the paper, `--form random-walk` is I - P."""
+    config = config or DilapConfig()
     transition = transition_matrix(rewired.adjacency)
     # Out-weights are the exact answer for an undirected graph, and positive everywhere.
     perron = perron_vector(transition, np.asarray(rewired.adjacency.sum(axis=1)).ravel())

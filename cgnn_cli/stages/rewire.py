@@ -18,8 +18,9 @@ from cgnn_cli.numerics.transition import canonical_csr, row_of_entries, strong_c
 COSINE_DECIMALS = 12
 
 
-def rewire(graph: Graph, config: RewireConfig) -> Rewired:
+def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
     """The graph that is walked, strongly connected."""
+    config = config or RewireConfig()
     base = graph.adjacency
     if config.walk == "symmetric":
         base = canonical_csr(base + base.T)

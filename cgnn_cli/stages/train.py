@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,19 +12,18 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from cgnn_cli.configs import TrainConfig
-from cgnn_cli.errors import DataError, NumericalError, UsageError
-from cgnn_cli.graph import SPLIT_PARTS, Checkpoint, CommuteTimes, Fit, Graph
+from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
+from cgnn_cli.graph import SPLIT_PARTS, UNUSED, Checkpoint, CommuteTimes, Fit, Graph
+from cgnn_cli.models.adam import Adam
 from cgnn_cli.models.network import Network, Output
 from cgnn_cli.models.normalise import inverse_or_zero, scaled
 from cgnn_cli.models.propagate import Input, as_input
 from cgnn_cli.models.table import MODELS
+from cgnn_cli.resources import allowed_cores
+from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
-Progress = Callable[[int, int, str], None]
-
-
-def silent(done: int, total: int, message: str) -> None:
-    """A progress report that nobody hears."""
+HISTORY = ("loss", "validation_loss", "validation_accuracy")
 
 
 def choose_device(name: str) -> torch.device:
@@ -99,15 +98,34 @@ def check_trainable(graph: Graph, split: int) -> None:
     for name, code in SPLIT_PARTS.items():
         if name != "test" and not (row == code).any():
             raise DataError(f"split {split} has no {name} nodes")
+    used = graph.labels[(row != UNUSED) & (graph.labels >= 0)]
+    untrained = np.setdiff1d(used, graph.labels[row == SPLIT_PARTS["train"]])
+    if len(untrained):
+        raise DataError(
+            f"split {split} has no train node of class {graph.class_labels()[untrained[0]]}",
+            "train on some node of every class, or take the class out of the split",
+        )
 
 
 @dataclass
-class _Best:
-    """The best epoch so far: by validation accuracy, ties by validation loss."""
+class _State:
+    """How far a training is: the next epoch, the history so far, and the best epoch.
 
-    score: tuple[float, float] = (-1.0, 0.0)
-    epoch: int = -1
-    weights: dict[str, np.ndarray] = field(default_factory=dict)
+    Best is the highest validation accuracy, among equals the lowest validation loss.
+    """
+
+    epoch: int = 0
+    best_epoch: int = -1
+    best_accuracy: float = -1.0
+    best_loss: float = 0.0
+    best_weights: dict[str, np.ndarray] = field(default_factory=dict)
+    history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in HISTORY})
+
+    def is_better(self, accuracy: float, loss: float) -> bool:
+        return (accuracy, -loss) > (self.best_accuracy, -self.best_loss)
+
+    def goes_on(self, config: TrainConfig) -> bool:
+        return self.epoch < config.epochs and self.epoch - self.best_epoch <= config.patience
 
 
 def fit(
@@ -118,34 +136,98 @@ def fit(
     *,
     device: str = "cpu",
     threads: int = 1,
-    progress: Progress = silent,
+    deterministic: bool = False,
+    watch: Watch | None = None,
 ) -> Fit:
-    """Train on one split: Adam on the training nodes, evaluation-mode validation after each epoch, early stopping."""
-    torch.set_num_threads(threads)
+    """Train on one split: Adam on the training nodes, evaluation-mode validation after each epoch, early stopping.
+
+    An interrupted training that goes on from a snapshot ends with the same weights, bit for bit, on one machine's
+    CPU with the same number of threads.
+    """
+    watch = watch or Watch()
+    torch.set_num_threads(threads or allowed_cores())
+    torch.use_deterministic_algorithms(deterministic)
     task = prepare(graph, times, config, split, choose_device(device))
-    optimiser = torch.optim.Adam(task.network.parameters(), lr=config.lr, weight_decay=config.weight_decay)
-    history: dict[str, list[float]] = {"loss": [], "validation_loss": [], "validation_accuracy": []}
-    best = _Best()
-    for epoch in range(config.epochs):
-        history["loss"].append(_step(task, optimiser, epoch, config))
-        accuracy, loss = _validate(task)
-        history["validation_loss"].append(loss)
-        history["validation_accuracy"].append(accuracy)
-        if (accuracy, -loss) > best.score:
-            best = _Best((accuracy, -loss), epoch, _copy_weights(task.network))
-        progress(epoch + 1, config.epochs, f"validation {best.score[0]:.3f}")
-        if epoch - best.epoch >= config.patience:
-            break
+    optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay)
+    snapshot = watch.resume()
+    state = _State() if snapshot is None else _restore(snapshot, task, optimiser)
+    while state.goes_on(config):
+        _epoch(task, optimiser, state, config)
+        latest = {name: values[-1] for name, values in state.history.items()}
+        watch.record({"epoch": state.epoch - 1, **latest})
+        watch.progress(state.epoch, config.epochs, f"loss {latest['loss']:.3f}  validation {state.best_accuracy:.3f}")
+        stop = watch.stop_requested() and state.goes_on(config)
+        if stop or watch.snapshot_due():
+            watch.save(_snapshot(state, task, optimiser, threads))
+        if stop:
+            raise StoppedEarly(
+                f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved",
+                "run the same command again to go on",
+            )
     return Fit(
-        weights=best.weights,
-        history={name: np.array(values) for name, values in history.items()},
-        summary={"split": split, "best_epoch": best.epoch, "epochs": epoch + 1, "validation_accuracy": best.score[0]},
+        weights=state.best_weights,
+        history={name: np.array(values) for name, values in state.history.items()},
+        summary={
+            "split": split,
+            "best_epoch": state.best_epoch,
+            "epochs": state.epoch,
+            "validation_accuracy": state.best_accuracy,
+        },
     )
 
 
-def _step(task: Task, optimiser: torch.optim.Optimizer, epoch: int, config: TrainConfig) -> float:
+def _epoch(task: Task, optimiser: Adam, state: _State, config: TrainConfig) -> None:
+    """One step, one validation, and the bookkeeping of both."""
+    loss = _step(task, optimiser, state.epoch, config)
+    accuracy, validation_loss = _validate(task)
+    for name, value in zip(HISTORY, (loss, validation_loss, accuracy), strict=True):
+        state.history[name].append(value)
+    if state.is_better(accuracy, validation_loss):
+        state.best_accuracy, state.best_loss, state.best_epoch = accuracy, validation_loss, state.epoch
+        state.best_weights = _copy_weights(task.network)
+    state.epoch += 1
+
+
+def _snapshot(state: _State, task: Task, optimiser: Adam, threads: int) -> Snapshot:
+    """All that the rest of a training depends on."""
+    elements: dict[str, Any] = {
+        "weights": _copy_weights(task.network),
+        "best_weights": state.best_weights,
+        "history": {name: np.array(values) for name, values in state.history.items()},
+        "optimiser": optimiser.state(),
+        "random": {"cpu": torch.get_rng_state().numpy()},
+    }
+    if task.labels.is_cuda:
+        elements["random"]["cuda"] = torch.cuda.get_rng_state(task.labels.device).numpy()
+    names = ("epoch", "best_epoch", "best_accuracy", "best_loss")
+    return Snapshot(elements, {"threads": threads, **{name: getattr(state, name) for name in names}})
+
+
+def _restore(snapshot: Snapshot, task: Task, optimiser: Adam) -> _State:
+    """Put a snapshot back into the network, the optimiser and the random numbers."""
+    elements, values = snapshot.elements, snapshot.values
+    task.network.load_state_dict(_as_tensors(elements["weights"]))
+    optimiser.load_state(elements["optimiser"])
+    torch.set_rng_state(torch.from_numpy(np.array(elements["random"]["cpu"])))
+    if task.labels.is_cuda and "cuda" in elements["random"]:
+        torch.cuda.set_rng_state(torch.from_numpy(np.array(elements["random"]["cuda"])), task.labels.device)
+    return _State(
+        epoch=values["epoch"],
+        best_epoch=values["best_epoch"],
+        best_accuracy=values["best_accuracy"],
+        best_loss=values["best_loss"],
+        best_weights=elements["best_weights"],
+        history={name: elements["history"][name].tolist() for name in HISTORY},
+    )
+
+
+def _as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
+    return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
+
+
+def _step(task: Task, optimiser: Adam, epoch: int, config: TrainConfig) -> float:
     task.network.train()
-    optimiser.zero_grad(set_to_none=True)
+    optimiser.zero_grad()
     chosen = task.nodes["train"]
     loss = F.cross_entropy(task.network(task.x).logits[chosen], task.labels[chosen])
     if not loss.item() < DIVERGED:
@@ -198,8 +280,7 @@ def forward(
 ) -> Output:
     """Run a trained model over the whole graph in evaluation mode."""
     task = prepare(graph, times, config, split, choose_device(device))
-    weights = checkpoint.fit(split).weights
-    task.network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
+    task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
     task.network.eval()
     output: Output = task.network(task.x)
     return output

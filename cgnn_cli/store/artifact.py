@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import mmap
 import os
 import zipfile
 import zlib
@@ -34,7 +35,10 @@ ROOT_TYPES = {
     "train": "cgnn-checkpoint",
     "eval": "cgnn-scores",
 }
+FILE_TYPES = {**ROOT_TYPES, "partial": "cgnn-partial"}
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
+TRAILER = b"\ncgnn-file-sha256 "
+TRAILER_LENGTH = len(TRAILER) + 64 + 1
 NPZ_HEADER = "cgnn-header"
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error)
 
@@ -81,25 +85,55 @@ def sealed(artifact: Artifact) -> Artifact:
     return Artifact(dataclasses.replace(artifact.header, payload=payload), artifact.elements)
 
 
-def _seal_of(header: Header) -> str:
+def seal_of(header: Header) -> str:
+    """sha256 of the whole header, provenance included."""
     return hashlib.sha256(canonical_json(header.to_json()).encode()).hexdigest()
 
 
 def write_h5(path: Path, artifact: Artifact) -> None:
-    """Write a sealed artifact; the caller publishes the file."""
+    """Write a sealed artifact, ended by the checksum of the bytes before; the caller publishes the file.
+
+    HDF5 builds it in memory: its library may crash on a full disk. Readers of HDF5 ignore what follows its last block.
+    """
+    image = io.BytesIO()
+    _write_image(image, artifact)
+    content = image.getbuffer()
+    half = len(content) // 2
+    with open(path, "wb") as file:
+        file.write(content[:half])
+        file.flush()
+        crash_point("half-written")
+        file.write(content[half:])
+        file.write(TRAILER + hashlib.sha256(content).hexdigest().encode() + b"\n")
+    crash_point("written")
+
+
+def _write_image(image: io.BytesIO, artifact: Artifact) -> None:
     import h5py
 
     from cgnn_cli.store.elements import write_hdf5
 
     header = artifact.header
-    with h5py.File(path, "w", track_order=False) as file:
-        file.attrs["encoding-type"] = ROOT_TYPES[header.stage]
+    with h5py.File(image, "w", track_order=False) as file:
+        file.attrs["encoding-type"] = FILE_TYPES[header.stage]
         file.attrs["encoding-version"] = str(FORMAT_VERSION)
         file.attrs["header"] = canonical_json(header.to_json())
-        file.attrs["header-sha256"] = _seal_of(header)
-        crash_point("header-written")
+        file.attrs["header-sha256"] = seal_of(header)
         write_hdf5(file, artifact.elements)
-        crash_point("elements-written")
+
+
+def _check_bytes(path: Path) -> None:
+    """Verify the bytes before HDF5 sees them: its library may crash or hang on damaged ones."""
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        end = max(0, len(content) - TRAILER_LENGTH)
+        if content[end : end + len(TRAILER)] != TRAILER:
+            if content.find(b"cgnn-") < 0:
+                return  # another program's file, whose type can be told
+            raise CorruptError("its end is missing")
+        with memoryview(content) as view, view[:end] as body:
+            digest = hashlib.sha256(body).hexdigest()
+        if content[end + len(TRAILER) :] != digest.encode() + b"\n":
+            raise CorruptError("its bytes do not match their checksum")
 
 
 def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
@@ -108,8 +142,8 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
 
     from cgnn_cli.store.elements import flatten
 
-    root = {"type": ROOT_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
-    text = canonical_json({**root, "header": artifact.header.to_json(), "header-sha256": _seal_of(artifact.header)})
+    root = {"type": FILE_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
+    text = canonical_json({**root, "header": artifact.header.to_json(), "header-sha256": seal_of(artifact.header)})
     arrays: dict[str, Any] = {NPZ_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **flatten(artifact.elements)}
     np.savez_compressed(file, **arrays)
 
@@ -138,6 +172,7 @@ def _read_h5(path: Path) -> Artifact:
     from cgnn_cli.store.elements import read_hdf5
 
     try:
+        _check_bytes(path)
         # Published files never change, so HDF5's own lock is not needed; some network disks refuse it.
         with h5py.File(path, "r", locking=False) as file:
             attributes = {name: file.attrs[name] for name in file.attrs}
@@ -170,12 +205,14 @@ def _read_npz(path: Path) -> Artifact:
             )
             flat = {name: archive[name] for name in archive.files if name != NPZ_HEADER}
         return Artifact(header, unflatten(flat))
+    except CorruptError as error:
+        raise CorruptError(f"{path} is damaged: {error.message}") from error
     except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, *ZIP_ERRORS) as error:
         raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
 
 
 def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str) -> Header:
-    if root_type not in ROOT_TYPES.values():
+    if root_type not in FILE_TYPES.values():
         raise UpstreamError(f"{path} is not a cgnn artifact (its type is {root_type!r})")
     if version.isdigit() and int(version) > FORMAT_VERSION:
         raise UpstreamError(
@@ -184,9 +221,12 @@ def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str
         )
     try:
         header = Header(**json.loads(text))
-    except (ValueError, TypeError) as error:
+        names = [header.key, *header.inputs.values(), *(role.removeprefix("fit-") for role in header.inputs)]
+        if not all(name.isalnum() for name in names):  # they become names of files
+            raise ValueError("keys and roles are letters and digits")
+    except (ValueError, TypeError, AttributeError) as error:
         raise CorruptError("its header cannot be read") from error
-    if version != str(FORMAT_VERSION) or _seal_of(header) != seal or ROOT_TYPES.get(header.stage) != root_type:
+    if version != str(FORMAT_VERSION) or seal_of(header) != seal or FILE_TYPES.get(header.stage) != root_type:
         raise CorruptError("its header does not match its checksum")
     return header
 

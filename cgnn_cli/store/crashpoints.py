@@ -8,8 +8,8 @@ import signal
 
 POINTS = (
     "temporary-opened",
-    "header-written",
-    "elements-written",
+    "half-written",
+    "written",
     "verified",
     "synced",
     "renamed",

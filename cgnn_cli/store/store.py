@@ -13,7 +13,6 @@ import errno
 import json
 import os
 import platform
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cgnn_cli.errors import BusyError, CgnnError, CorruptError, ResourceError, UpstreamError
+from cgnn_cli.resources import free_disk
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
 from cgnn_cli.store.crashpoints import crash_point
@@ -43,34 +43,38 @@ class Store:
 
     def find(self, stage: str, key: str) -> Header | None:
         """The header of a verified artifact, or None. A damaged one is quarantined and counts as missing."""
-        path = self.path(stage, key)
-        try:
-            size = path.stat().st_size
-        except OSError:
+        if stage not in ROOT_TYPES or not key.isalnum():
             return None
+        path = self.path(stage, key)
         record = self._read_json(path.with_suffix(".json"))
+        header = _recorded_header(record)
         try:
-            if record.get("size") == size and record.get("file_sha256") == files.file_sha256(path):
-                header = Header(**record["header"])
-                if header.key == key and header.stage == stage:
-                    return header
-        except (OSError, TypeError, KeyError):
-            pass
+            as_recorded = path.stat().st_size == record.get("size") and files.file_sha256(path) == record["file_sha256"]
+        except FileNotFoundError:
+            return None
+        except (OSError, KeyError):
+            as_recorded = False
+        if as_recorded and header and header.key == key and header.stage == stage:
+            return header
         return self._adopt(stage, key)
 
     def _adopt(self, stage: str, key: str) -> Header | None:
         """Verify an artifact whose record is missing or does not fit, and write the record anew."""
         path = self.path(stage, key)
+        before = _identity(path)
         try:
             header = files.read(path).header
             if header.key != key or header.stage != stage:
                 raise CorruptError(f"{path} holds the artifact {header.stage} {header.key}")
+        except ResourceError:
+            raise
         except CgnnError as error:
-            if path.exists():
+            # Another process may have put a good file in its place meanwhile.
+            if before and _identity(path) == before:
                 self._quarantine(path, error.message)
             return None
         with contextlib.suppress(OSError):
-            self._protect_and_record(path, header)
+            self._protect_and_record(path, _record_of(path, header))
         return header
 
     def load(self, stage: str, key: str) -> Artifact:
@@ -93,12 +97,13 @@ class Store:
             if files.read(temporary).header != header:
                 raise CorruptError(f"{temporary} does not read back as it was written")
             crash_point("verified")
+            record = _record_of(temporary, header)
             _sync(temporary)
             crash_point("synced")
             _replace(temporary, path)
             _sync(path.parent)
             crash_point("renamed")
-            self._protect_and_record(path, header)
+            self._protect_and_record(path, record)
         except OSError as error:
             raise self._storage_error(error, needed) from error
         finally:
@@ -106,10 +111,23 @@ class Store:
                 temporary.unlink(missing_ok=True)
         return header
 
-    def _protect_and_record(self, path: Path, header: Header) -> None:
+    def write_partial(self, path: Path, artifact: Artifact) -> None:
+        """Replace the snapshot of an unfinished run; it is verified when it is read."""
+        temporary = path.with_name(f".{path.stem}.{os.urandom(6).hex()}.tmp")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write_h5(temporary, files.sealed(artifact))
+            _sync(temporary)
+            _replace(temporary, path)
+        except OSError as error:
+            raise self._storage_error(error, 0) from error
+        finally:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+    def _protect_and_record(self, path: Path, record: dict[str, Any]) -> None:
         path.chmod(0o444)
         crash_point("protected")
-        record = {"header": header.to_json(), "size": path.stat().st_size, "file_sha256": files.file_sha256(path)}
         self._write_json(path.with_suffix(".json"), record)
         crash_point("recorded")
 
@@ -124,9 +142,9 @@ class Store:
 
     def _storage_error(self, error: OSError, needed: int) -> CgnnError:
         """What a failed write means for the user."""
-        if error.errno in OUT_OF_SPACE or (error.errno is None and _free_bytes(self.root) < needed):
+        if error.errno in OUT_OF_SPACE or (error.errno is None and free_disk(self.root) < needed):
             return ResourceError(
-                f"no room in the store {self.root}: up to {needed:,} bytes needed, {_free_bytes(self.root):,} free",
+                f"no room in the store {self.root}: up to {needed:,} bytes needed, {free_disk(self.root):,} free",
                 "free some space, or choose another store with --store",
             )
         if error.errno in READ_ONLY:
@@ -179,15 +197,16 @@ class Store:
         """The recorded artifacts of a stage, oldest first. Only the side records are read."""
         found = []
         for path in (self.root / stage).glob("*.json"):
-            with contextlib.suppress(TypeError, KeyError):
-                if path.with_suffix(".h5").exists():
-                    found.append(Header(**self._read_json(path)["header"]))
+            header = _recorded_header(self._read_json(path))
+            if header and path.with_suffix(".h5").exists():
+                found.append(header)
         return sorted(found, key=lambda header: (str(header.provenance.get("started")), header.key))
 
-    def remember_latest(self, header: Header) -> None:
-        """Note that this artifact was the last of its stage to be made or asked for."""
+    def remember_latest(self, stage: str, key: str) -> None:
+        """Note that this artifact, if it is here, was the last of its stage to be made or asked for."""
         with contextlib.suppress(OSError):
-            self._write_json(self.root / "latest" / f"{header.stage}.json", {"key": header.key})
+            if self.path(stage, key).exists():
+                self._write_json(self.root / "latest" / f"{stage}.json", {"key": key})
 
     def latest(self, stage: str) -> Header | None:
         """The artifact of a stage that was last made or asked for."""
@@ -211,7 +230,7 @@ class Store:
         if not matches:
             raise UpstreamError(
                 f"{name} is neither a file nor a key in the store {self.root}",
-                "`cgnn data list` and the output of the stages show what is there",
+                "`cgnn cache ls` shows what is there",
             )
         if len(matches) > 1:
             raise UpstreamError(f"the key {name} is ambiguous in the store {self.root}", "give more of its letters")
@@ -219,7 +238,8 @@ class Store:
 
     def dataset(self, name: str) -> dict[str, Any]:
         """The record of a dataset name: its graph key and source; empty where the store does not know it."""
-        return self._read_json(self.root / "datasets" / f"{name}.json")
+        record = self._read_json(self.root / "datasets" / f"{name}.json")
+        return record if all(isinstance(record.get(part), str) for part in ("content", "key")) else {}
 
     def set_dataset(self, name: str, record: dict[str, Any]) -> None:
         try:
@@ -240,9 +260,37 @@ class Store:
         """A JSON object, or an empty one where the file is missing or damaged."""
         try:
             value = json.loads(path.read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return value if isinstance(value, dict) else {}
+
+
+def _record_of(path: Path, header: Header) -> dict[str, Any]:
+    """The side record of a file that has been verified."""
+    return {
+        "header": header.to_json(),
+        "header_sha256": files.seal_of(header),
+        "size": path.stat().st_size,
+        "file_sha256": files.file_sha256(path),
+    }
+
+
+def _recorded_header(record: dict[str, Any]) -> Header | None:
+    """The header in a side record, or None where the record is damaged."""
+    try:
+        header = Header(**record["header"])
+        return header if files.seal_of(header) == record["header_sha256"] else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    """What tells a file from another one under the same name."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _owner_of(lock: Path) -> str:
@@ -270,9 +318,3 @@ def _replace(source: Path, target: Path) -> None:
             if error.errno != errno.ESTALE:
                 raise
     os.replace(source, target)
-
-
-def _free_bytes(folder: Path) -> int:
-    while not folder.exists() and folder != folder.parent:
-        folder = folder.parent
-    return shutil.disk_usage(folder).free

@@ -15,6 +15,7 @@ from scipy.sparse import coo_array, csr_array, save_npz
 from cgnn_cli.datasets.importing import ImportOptions, import_graph
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.export import write_parquet
 from cgnn_cli.graph import Graph
 from cgnn_cli.store.elements import checksum
 
@@ -491,6 +492,8 @@ def bytes_of_matrix(matrix: csr_array) -> bytes:
 
 
 SEEDS = [
+    write_parquet({"id": ["0", "1", "2", "3"], "label": ["a", "a", "a", None]}),
+    write_parquet({"source": [0, 1, 2, 3], "target": [1, 2, 3, 0]}),
     SQUARE.encode(),
     b"id,label\n0,a\n1,a\n2,a\n3,b\n",
     gzip.compress(SQUARE.encode()),
@@ -509,7 +512,7 @@ def file_contents(draw: st.DrawFn) -> bytes:
     if kind == "text":
         return draw(st.text('01259abe,;\t "\n\r#%.-_é\x0b\x1c\u2028', max_size=60)).encode()
     if kind == "magic":
-        return draw(st.sampled_from([b"\x93NUMPY\x01\x00", b"PK\x03\x04", b"\x1f\x8b\x08"])) + draw(
+        return draw(st.sampled_from([b"\x93NUMPY\x01\x00", b"PK\x03\x04", b"\x1f\x8b\x08", b"PAR1\x15"])) + draw(
             st.binary(max_size=100)
         )
     content = bytearray(draw(st.sampled_from(SEEDS)))

@@ -25,7 +25,7 @@ def test_delimiters_and_line_ends(text: str) -> None:
 def test_comments_and_empty_lines_are_skipped_but_counted() -> None:
     table = table_of("# title\n\n1 2\n% more\n   \n  # x\n3 4\n")
     assert table.columns == [["1", "3"], ["2", "4"]]
-    assert table.lines.tolist() == [3, 7]
+    assert list(table.lines) == [3, 7]
     assert table.where(1) == "t.csv, line 7"
 
 
@@ -114,7 +114,7 @@ def test_header_detection(text: str, expected: bool) -> None:
 
 def test_with_header_takes_the_first_row() -> None:
     table = table_of("#\nid,w\na,1\n").with_header()
-    assert (table.header, table.columns, table.lines.tolist()) == (["id", "w"], [["a"], ["1"]], [3])
+    assert (table.header, table.columns, list(table.lines)) == (["id", "w"], [["a"], ["1"]], [3])
 
 
 FIELD = (

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.util import module_from_spec, spec_from_file_location
@@ -17,8 +18,12 @@ from typer.main import get_command
 
 import cgnn_cli
 from cgnn_cli.commands.main import app
-from cgnn_cli.configs import CONFIGS, option_name
+from cgnn_cli.configs import CONFIGS, CommuteConfig, TrainConfig, option_name
+from cgnn_cli.configs import SECTIONS as SETTING_SECTIONS
 from cgnn_cli.errors import EXIT_CODES
+from cgnn_cli.pipeline import COMMANDS as STAGE_COMMANDS
+from cgnn_cli.pipeline import STAGES
+from cgnn_cli.settings import KEYS
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store import elements as encodings
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
@@ -30,11 +35,28 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 TINY = ("--epochs", 1, "--hidden", 2)
 
+EXECUTED = {
+    "quickstart.md": 7,
+    "own-data.md": 18,
+    "pipeline.md": 12,
+    "exit-codes.md": 12,
+    "configuration.md": 4,
+    "cache.md": 14,
+    "explain.md": 7,
+    "python-api.md": 0,
+}
+
 SECTIONS = {
+    "configuration.md": ("Sections and keys", "Slips"),
+    "batch-jobs.md": ("Stores and disks", "Scripts", "Nodes without internet", "GPU"),
+    "python-api.md": ("Functions",),
+    "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
+    "explain.md": ("The columns", "The prediction", "A figure"),
     "pipeline.md": (
         "Stages",
         "Where a stage starts",
         "Splits",
+        "Stopping and going on",
         "Keys and the cache",
         "Look inside",
         "The contract",
@@ -158,7 +180,9 @@ def test_reference_does_not_depend_on_the_terminal(monkeypatch: pytest.MonkeyPat
     assert "\x1b" not in text and max(map(len, text.partition("```")[2].splitlines())) <= 100
 
 
-@pytest.mark.parametrize("path", [path for path in COMMANDS if path != "cgnn data"])
+@pytest.mark.parametrize(
+    "path", [path for path, command in COMMANDS.items() if path == "cgnn" or not getattr(command, "commands", None)]
+)
 def test_reference_has_every_command_and_option(path: str) -> None:
     section = section_of(text_of("cli.md"), f"## {path}")
     for flag in options_of(COMMANDS[path]):
@@ -181,7 +205,7 @@ def test_every_import_option_is_in_own_data() -> None:
 
 
 def test_every_other_option_is_explained() -> None:
-    text = "".join(text_of(page) for page in ("pipeline.md", "own-data.md", "exit-codes.md", "method.md"))
+    text = "".join(path.read_text(encoding="utf-8") for path in PAGES if path.name != "cli.md")
     long = {flag for command in COMMANDS.values() for flag in options_of(command) if flag.startswith("--")}
     for flag in long - BASIC_OPTIONS - {"--no-l2-norm"}:
         assert mentions(text, flag), flag
@@ -193,7 +217,19 @@ def test_every_environment_variable_is_in_the_pipeline_page() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(cgnn_cli.__file__).parent.rglob("*.py"))
     (table,) = tables_of(section_of(text_of("pipeline.md"), "## Environment variables"))
     documented = {name for row in table[1:] for name in names_in(row[0])}
-    assert set(re.findall(r"\bCGNN_[A-Z_]+\b", sources)) == {name for name in documented if name.startswith("CGNN_")}
+    assert documented == {*re.findall(r"\bCGNN_[A-Z_]+\b", sources), "NO_COLOR", "FORCE_COLOR", "TERM"}
+
+
+def test_stages_are_those_of_the_tool() -> None:
+    (table,) = tables_of(section_of(text_of("pipeline.md"), "## Stages"))
+    documented = {row[0].strip("`"): (names_in(row[2])[0], "`" in row[0]) for row in table[1:]}
+    assert documented == {name: (stage.makes, name in STAGE_COMMANDS) for name, stage in STAGES.items()}
+
+
+@pytest.mark.parametrize(("config", "field"), [(CommuteConfig, "proximity"), (TrainConfig, "aggregation")])
+def test_tables_of_choices_are_complete(config: type, field: str) -> None:
+    table = next(table for table in tables_of(text_of("method.md")) if table[0][0] == f"`{option_name(field)}`")
+    assert tuple(names_in(row[0])[0] for row in table[1:]) == get_args(get_type_hints(config)[field])
 
 
 # --- the pages -------------------------------------------------------------------------------------------------------
@@ -279,12 +315,50 @@ class Reader:
             assert any(re.fullmatch(as_pattern(line), found) for found in printed), (command, line, printed)
 
 
-@pytest.mark.parametrize(("page", "least"), [("own-data.md", 18), ("pipeline.md", 12), ("exit-codes.md", 12)])
+@pytest.mark.parametrize(("page", "least"), EXECUTED.items())
 def test_examples_run(page: str, least: int, cgnn: FrontDoor) -> None:
     reader = Reader(cgnn)
     for block in blocks_of(page):
         reader.follow(block)
     assert reader.commands >= least
+
+
+def test_batch_scripts_are_valid_and_name_real_commands() -> None:
+    blocks = [block for block in blocks_of("batch-jobs.md") if block.info[:1] == ["sh"]]
+    assert len(blocks) >= 6
+    for block in blocks:
+        script = "\n".join(block.lines)
+        subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+        for line in re.findall(r"\bcgnn ([a-z][^)|>#\n]*)", script):
+            words = shlex.split(line)
+            name = f"cgnn {words[0]} {words[1]}" if f"cgnn {' '.join(words[:2])}" in COMMANDS else f"cgnn {words[0]}"
+            assert {word for word in words if word.startswith("--")} <= options_of(COMMANDS[name]), line
+
+
+def test_the_python_page_has_every_public_name() -> None:
+    from cgnn_cli import api
+
+    text = text_of("python-api.md")
+    for name in api.__all__:
+        assert mentions(text, name), name
+
+
+def test_the_settings_page_has_every_section_and_compute_key() -> None:
+    (table,) = tables_of(section_of(text_of("configuration.md"), "## Sections and keys"))
+    documented = {name: names_in(row[1]) for row in table[1:] for name in names_in(row[0]) or [""]}
+    stages = {section for section, config in SETTING_SECTIONS.items() if fields(config)}
+    assert set(documented) == {"", *stages}
+    assert set(documented["compute"]) == {field.name for field in fields(SETTING_SECTIONS["compute"])}
+    assert set(documented[""]) == {key.name for key in KEYS.values() if not key.section}
+
+
+def test_the_notation_page_names_real_attributes() -> None:
+    sources = "".join(path.read_text(encoding="utf-8") for path in Path(cgnn_cli.__file__).parent.rglob("*.py"))
+    (table,) = tables_of(text_of("notation.md"))
+    assert len(table) > 15
+    for row in table[1:]:
+        for name in names_in(row[1]):
+            assert mentions(sources, name.split(".")[-1]), name
 
 
 def test_dry_run_writes_nothing(cgnn: FrontDoor, tmp_path: Path) -> None:
@@ -440,6 +514,18 @@ def test_npz_layout_and_store_layout(cgnn: FrontDoor) -> None:
     record = files.json.loads(path.with_suffix(".json").read_text())
     row = next(row for row in table if row[0] == "`<stage>/<key>.json`")
     assert set(names_in(row[1])) == set(record)
+
+
+def test_columns_of_exported_files(cgnn: FrontDoor, shared_store: Path) -> None:
+    cgnn.ok("run", "--no-compare", "--split", 0, *TINY, "--store", shared_store, "-q")
+    (table,) = tables_of(section_of(text_of("pipeline.md"), "## Look inside"))
+    documented = {stage: row[1].replace(" ", "") for row in table[1:] for stage in row[0].split(", ")}
+    written_columns = {}
+    for stage in ROOT_TYPES:
+        path = next((shared_store / stage).glob("*.h5"))
+        cgnn.ok("export", path, "--to", "csv", "--output", "table.csv", "--store", shared_store, "-q")
+        written_columns[stage] = Path("table.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert written_columns == documented
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import DilapConfig, RewireConfig
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.graph import Dilap, Graph
-from cgnn_cli.numerics.exact import dense_bytes, exact_hitting, fundamental_matrix
+from cgnn_cli.numerics.exact import exact_hitting, fundamental_matrix
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.stages.dilap import dilap
@@ -185,7 +185,3 @@ def test_fundamental_matrix_inverts_its_definition(walk: Dilap) -> None:
 def test_a_reducible_walk_has_no_fundamental_matrix() -> None:
     with pytest.raises(NumericalError, match="fundamental matrix"):
         fundamental_matrix(sparse(np.eye(2)), np.array([0.5, 0.5]))
-
-
-def test_dense_bytes_covers_the_matrix_and_its_copies() -> None:
-    assert dense_bytes(1000) >= 2 * np.zeros((1000, 1000)).nbytes

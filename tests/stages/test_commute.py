@@ -10,11 +10,10 @@ from scipy.sparse import csr_array
 from scipy.stats import spearmanr
 
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
-from cgnn_cli.errors import NumericalError, ResourceError, UsageError
+from cgnn_cli.errors import NumericalError, UsageError
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph, Rewired
 from cgnn_cli.numerics.transition import canonical_csr
-from cgnn_cli.stages import commute as commute_stage
-from cgnn_cli.stages.commute import check_dense_size, commute
+from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
 from tests.graphs import FAMILIES, absorbing_hitting, chain_edges, directed_cycle, graph_of, random_edges
@@ -247,16 +246,6 @@ def test_order_of_the_edge_list_does_not_matter() -> None:
     first, second = (commute(each, walk_on(each), CommuteConfig()) for each in graphs)
     for name, values in first.to_elements().items():
         np.testing.assert_array_equal(values, getattr(second, name))
-
-
-def test_a_dense_solve_beyond_the_machine_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ResourceError, match="20,001 states"):
-        check_dense_size(20_001)
-    monkeypatch.setattr(commute_stage, "available_memory", lambda: 1000)
-    graph = graph_of(30, chain_edges(30))
-    with pytest.raises(ResourceError, match="30 states"):
-        commute(graph, walk_on(graph), EXACT)
-    assert len(commute(graph, walk_on(graph), CommuteConfig()).commute) == 29
 
 
 @st.composite

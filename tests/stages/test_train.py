@@ -1,6 +1,7 @@
 """Training: it learns, keeps the best epoch, is reproducible, and refuses what cannot be learnt."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import torch
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
-from cgnn_cli.errors import DataError, NumericalError, UsageError
+from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import CommuteTimes, Fit, Graph
 from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
@@ -17,6 +18,7 @@ from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import choose_device, collect, fit, forward, prepare, scale_features
+from cgnn_cli.watch import Snapshot, Watch
 
 SMALL = TrainConfig(hidden=16, epochs=120, patience=40, dropout=0.2)
 
@@ -53,7 +55,7 @@ def trained(graph: Graph, times: CommuteTimes) -> Fit:
 
 @pytest.mark.parametrize("model", ["cgnn", "dirgnn"])
 def test_it_learns(graph: Graph, times: CommuteTimes, model: str) -> None:
-    config = dataclasses.replace(SMALL, model=model)
+    config = dataclasses.replace(SMALL, model="dirgnn" if model == "dirgnn" else "cgnn")
     checkpoint = collect({split: fit(graph, times, config, split) for split in (0, 1)})
     assert evaluate(graph, times, checkpoint, config).accuracy.min() >= 0.85
 
@@ -91,16 +93,60 @@ def test_the_test_labels_are_never_read_in_training(graph: Graph, times: Commute
         np.testing.assert_array_equal(weights, blind.weights[name])
 
 
-def test_progress_is_reported(graph: Graph, times: CommuteTimes) -> None:
-    seen: list[tuple[int, int]] = []
-    fit(
-        graph,
-        times,
-        dataclasses.replace(SMALL, epochs=4),
-        0,
-        progress=lambda done, total, _: seen.append((done, total)),
-    )
-    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+class Listener(Watch):
+    """Notes what it is told; asks to stop after some epochs, keeping the snapshot."""
+
+    def __init__(self, stop_after: int = -1, snapshot: Snapshot | None = None) -> None:
+        self.seen: list[tuple[int, int]] = []
+        self.metrics: list[dict[str, Any]] = []
+        self.stop_after, self.snapshot = stop_after, snapshot
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        self.seen.append((done, total))
+
+    def record(self, metrics: dict[str, Any]) -> None:
+        self.metrics.append(metrics)
+
+    def resume(self) -> Snapshot | None:
+        return self.snapshot
+
+    def save(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    def stop_requested(self) -> bool:
+        return len(self.seen) == self.stop_after
+
+
+def test_progress_and_metrics_are_reported(graph: Graph, times: CommuteTimes) -> None:
+    listener = Listener()
+    result = fit(graph, times, dataclasses.replace(SMALL, epochs=4), 0, watch=listener)
+    assert listener.seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert [row["epoch"] for row in listener.metrics] == [0, 1, 2, 3]
+    assert [row["loss"] for row in listener.metrics] == result.history["loss"].tolist()
+
+
+@pytest.mark.parametrize("stops", [[1], [17], [3, 4, 30]])
+def test_an_interrupted_training_ends_with_the_same_bits(
+    graph: Graph, times: CommuteTimes, trained: Fit, stops: list[int]
+) -> None:
+    snapshot = None
+    for stop in stops:
+        listener = Listener(stop, snapshot)
+        with pytest.raises(StoppedEarly):
+            fit(graph, times, SMALL, 0, watch=listener)
+        snapshot = listener.snapshot
+    torch.manual_seed(12345)  # nothing may depend on what happened in between
+    resumed = fit(graph, times, SMALL, 0, watch=Listener(snapshot=snapshot))
+    assert resumed.summary == trained.summary
+    for name, weights in trained.weights.items():
+        np.testing.assert_array_equal(weights, resumed.weights[name])
+    for name, values in trained.history.items():
+        np.testing.assert_array_equal(values, resumed.history[name])
+
+
+def test_a_request_to_stop_in_the_last_epoch_finishes(graph: Graph, times: CommuteTimes) -> None:
+    listener = Listener(stop_after=4)
+    assert fit(graph, times, dataclasses.replace(SMALL, epochs=4), 0, watch=listener).summary["epochs"] == 4
 
 
 def test_divergence_names_the_epoch_and_the_learning_rate(graph: Graph, times: CommuteTimes) -> None:

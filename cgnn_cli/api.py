@@ -1,0 +1,96 @@
+"""The Python interface: the stages as functions over numpy arrays and scipy matrices.
+
+Nothing here reads or writes a file or prints; randomness comes from the seeds in the configurations. Importing it
+imports torch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.datasets.demo import demo_graph
+from cgnn_cli.datasets.importing import ImportOptions, import_graph
+from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
+from cgnn_cli.datasets.structural import structural_features
+from cgnn_cli.errors import CgnnError, DataError
+from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Rewired, Scores
+from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.stages.commute import commute
+from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.predict import Predictions, predict_classes
+from cgnn_cli.stages.rewire import rewire
+from cgnn_cli.stages.train import collect, fit
+from cgnn_cli.watch import Watch
+
+
+def graph_from_arrays(
+    adjacency: object,
+    features: object = None,
+    labels: object = None,
+    splits: np.ndarray | None = None,
+    *,
+    ratio: tuple[float, float, float] = DEFAULT_RATIO,
+    split_count: int = 10,
+    seed: int = 0,
+) -> Graph:
+    """A graph from plain arrays.
+
+    adjacency: N x N, sparse or dense; entry (i, j) is the positive weight of the edge i -> j.
+    features: N x F, sparse or dense; without them structural features are used.
+    labels: one a node, of any kind; -1, None or "" where unknown.
+    splits: S x N with 0 unused, 1 train, 2 validation, 3 test; without them drawn from the labels by `ratio`.
+    """
+    matrix = canonical_csr(csr_array(adjacency))
+    if matrix.nnz and not (np.isfinite(matrix.data) & (matrix.data > 0)).all():
+        raise DataError("the weights of edges must be finite and above 0")
+    if features is None:
+        features = structural_features(matrix)
+    columns = csr_array(features) if issparse(features) else np.asarray(features)
+    if not np.isfinite(columns.data if issparse(columns) else columns).all():
+        raise DataError("features must be finite")
+    codes, names = (None, None) if labels is None else _class_codes(np.asarray(labels, dtype=object))
+    if codes is not None and splits is None:
+        splits = ratio_splits(codes, ratio, split_count, seed)
+    drawn = None if splits is None else np.atleast_2d(np.asarray(splits, dtype=np.uint8))
+    return Graph(adjacency=matrix, features=columns, labels=codes, class_names=names, splits=drawn)
+
+
+def _class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Class numbers with -1 for unknown, and the names of the classes in sorted order."""
+    known = np.array([label is not None and label not in ("", -1) for label in labels])
+    distinct = sorted(set(labels[known]))
+    number = {label: code for code, label in enumerate(distinct)}
+    codes = np.array([number[label] if is_known else -1 for label, is_known in zip(labels, known, strict=True)])
+    return codes.astype(np.int64), np.array([str(label).encode() for label in distinct])
+
+
+__all__ = [
+    "CgnnError",
+    "Checkpoint",
+    "CommuteConfig",
+    "CommuteTimes",
+    "Dilap",
+    "DilapConfig",
+    "Fit",
+    "Graph",
+    "ImportOptions",
+    "Predictions",
+    "Rewired",
+    "RewireConfig",
+    "Scores",
+    "TrainConfig",
+    "Watch",
+    "collect",
+    "commute",
+    "demo_graph",
+    "dilap",
+    "evaluate",
+    "fit",
+    "graph_from_arrays",
+    "import_graph",
+    "predict_classes",
+    "rewire",
+]

@@ -1,0 +1,69 @@
+"""How much memory and disk a stage needs, from the sizes of its inputs: rough upper bounds, checked by a test.
+
+They count the arrays that live at the same time; tests/test_estimates.py compares them with measured peaks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cgnn_cli.configs import CommuteConfig, TrainConfig
+
+if TYPE_CHECKING:
+    from cgnn_cli.graph import Graph
+
+CSR_ENTRY = 12  # a float64 and an int32
+BASE = 64 << 20
+
+
+def _feature_bytes(graph: Graph, item: int) -> int:
+    if graph.features is None:
+        return 0
+    index = 4 if hasattr(graph.features, "nnz") else 0
+    return int(graph.features.size * (item + index))  # the size of a sparse matrix is its number of entries
+
+
+def _entries(graph: Graph) -> int:
+    return int(graph.adjacency.nnz) + 3 * graph.node_count
+
+
+def rewire_memory(inputs: dict[str, Any], config: Any) -> int:
+    graph: Graph = inputs["graph"]
+    return BASE + 2 * _feature_bytes(graph, 8) + 8 * CSR_ENTRY * _entries(graph)
+
+
+def dilap_memory(inputs: dict[str, Any], config: Any) -> int:
+    rewired = inputs["rewire"]
+    return BASE + 12 * CSR_ENTRY * int(rewired.adjacency.nnz) + 200 * int(rewired.adjacency.shape[0])
+
+
+def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
+    states, edges = len(inputs["dilap"].perron), int(inputs["graph"].adjacency.nnz)
+    per_edge = 8 * 24
+    if config.solver == "exact":
+        return BASE + 3 * 8 * states * states + per_edge * edges
+    if config.solver == "svd":
+        return BASE + 5 * 8 * states * (config.rank + 10) + (per_edge + 5 * 8 * config.rank) * edges
+    return BASE + per_edge * edges
+
+
+def fit_memory(inputs: dict[str, Any], config: Any) -> int:
+    """Operators of both directions with their transposes, features, and a panel a layer with its gradients."""
+    graph: Graph = inputs["graph"]
+    train: TrainConfig = config.train
+    edges, nodes = int(graph.adjacency.nnz), graph.node_count
+    operators = 2 * 2 * 20 * edges + 2 * 20 * (_feature_bytes(graph, 4) // 4)
+    panels = 4 * nodes * train.hidden * (14 * train.layers + 4 * train.head_layers)
+    return 8 * BASE + operators + panels + 2 * CSR_ENTRY * 6 * edges
+
+
+def commute_disk(inputs: dict[str, Any], config: Any) -> int:
+    return 48 * int(inputs["graph"].adjacency.nnz)
+
+
+def rewire_disk(inputs: dict[str, Any], config: Any) -> int:
+    return CSR_ENTRY * _entries(inputs["graph"])
+
+
+def dilap_disk(inputs: dict[str, Any], config: Any) -> int:
+    return 3 * CSR_ENTRY * int(inputs["rewire"].adjacency.nnz) + 16 * int(inputs["rewire"].adjacency.shape[0])

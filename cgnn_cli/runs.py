@@ -1,0 +1,103 @@
+"""Runs in progress: snapshots to go on from, and metrics line by line.
+
+STORE/partial/<key>.h5            the last snapshot of an unfinished computation
+STORE/runs/<key>/metrics.jsonl    one JSON object an epoch, appended and flushed
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from cgnn_cli.configs import ComputeConfig
+from cgnn_cli.errors import CgnnError
+from cgnn_cli.pipeline import Step
+from cgnn_cli.signals import Stopper
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.provenance import library_versions
+from cgnn_cli.store.store import Store
+from cgnn_cli.watch import Snapshot, Watch
+
+PARTIAL = "partial"
+Show = Callable[[int, int, str], None]
+
+
+class RunWatch(Watch):
+    """Watches one computation for the store."""
+
+    def __init__(
+        self, store: Store, step: Step, compute: ComputeConfig, restart: bool, stopper: Stopper, show: Show
+    ) -> None:
+        self.store, self.key, self.algorithm = store, step.key, step.stage.algorithm
+        self.compute, self.restart, self.stopper, self.show = compute, restart, stopper, show
+        self.path = store.root / PARTIAL / f"{step.key}.h5"
+        self.metrics = metrics_path(store, step.key)
+        self._saved = time.monotonic()
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        self.show(done, total, message)
+
+    def resume(self) -> Snapshot | None:
+        snapshot = None if self.restart else self._read()
+        self._trim_metrics(0 if snapshot is None else int(snapshot.values["epoch"]))
+        return snapshot
+
+    def _read(self) -> Snapshot | None:
+        if not self.path.exists():
+            return None
+        try:
+            artifact = files.read(self.path)
+        except CgnnError as error:
+            self.store.warn(f"the saved state of an unfinished run is not used: {error.message}")
+            return None
+        header = artifact.header
+        if header.key != self.key or header.algorithm != self.algorithm:
+            return None
+        self._say_differences(header)
+        return Snapshot(artifact.elements, header.summary)
+
+    def _say_differences(self, header: Header) -> None:
+        values = header.summary
+        self.store.warn(f"going on with {self.key[:12]} after epoch {values['epoch'] - 1}")
+        if values["threads"] != self.compute.threads:
+            self.store.warn(
+                f"the run was begun with {values['threads']} threads and goes on with {self.compute.threads}: "
+                "its last digits may differ from an undisturbed run"
+            )
+        changed = {name for name, version in library_versions().items() if header.config.get(name) != version}
+        if changed:
+            self.store.warn(f"the run was begun with other versions of {', '.join(sorted(changed))}")
+
+    def snapshot_due(self) -> bool:
+        return time.monotonic() - self._saved >= self.compute.snapshot_seconds
+
+    def save(self, snapshot: Snapshot) -> None:
+        header = Header(PARTIAL, self.key, self.algorithm, library_versions(), {}, snapshot.values)
+        self.store.write_partial(self.path, Artifact(header, snapshot.elements))
+        self._saved = time.monotonic()
+
+    def record(self, metrics: dict[str, Any]) -> None:
+        with open(self.metrics, "a", encoding="utf-8") as file:
+            file.write(json.dumps(metrics) + "\n")
+
+    def _trim_metrics(self, kept: int) -> None:
+        """Drop the lines of epochs that will be done again."""
+        self.metrics.parent.mkdir(parents=True, exist_ok=True)
+        lines = self.metrics.read_bytes().splitlines(keepends=True) if self.metrics.exists() else []
+        files.write_atomically(self.metrics, b"".join(lines[:kept]))
+
+    def stop_requested(self) -> bool:
+        return self.stopper.requested()
+
+    def finished(self) -> None:
+        """The result is published: the snapshot has done its service."""
+        self.path.unlink(missing_ok=True)
+
+
+def metrics_path(store: Store, key: str) -> Path:
+    """Where the metrics of a run lie."""
+    return store.root / "runs" / key / "metrics.jsonl"

@@ -1,0 +1,45 @@
+"""What a long computation may tell and ask while it runs.
+
+The base class does nothing: that is what a caller of the Python functions gets who wants only the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cgnn_cli.store.elements import Elements
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of an unfinished computation: arrays, and plain values about them."""
+
+    elements: Elements
+    values: dict[str, Any]
+
+
+class Watch:
+    """Progress, metrics, snapshots to go on from, and requests to stop."""
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        """How far the computation is."""
+
+    def record(self, metrics: dict[str, Any]) -> None:
+        """One line of metrics, for instance those of an epoch."""
+
+    def resume(self) -> Snapshot | None:
+        """The snapshot to go on from, if there is one."""
+        return None
+
+    def snapshot_due(self) -> bool:
+        """Whether it is time to save a snapshot."""
+        return False
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep a snapshot."""
+
+    def stop_requested(self) -> bool:
+        """Whether the computation should save a snapshot and stop."""
+        return False

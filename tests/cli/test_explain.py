@@ -1,0 +1,188 @@
+"""`cgnn explain`: the neighbours of one node."""
+
+import math
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cgnn_cli.graph import CommuteTimes, Dilap, Graph
+from cgnn_cli.store import artifact as files
+from tests.front_door import FrontDoor
+
+EDGES = "source,target\nann,bob\nbob,ann\nbob,cat\ncat,ann\nann,cat\ncat,dan\ndan,ann\ndan,eve\ngus,gus\n"
+LABELS = "ann,red\nbob,blue\ncat,red\ndan,blue\neve,red\n"
+SPLITS = "ann,train\nbob,train\ncat,val\ndan,val\neve,test\n"
+LEARNING = ("--epochs", 2, "--hidden", 2)
+
+
+@pytest.fixture
+def friends(cgnn: FrontDoor) -> FrontDoor:
+    """A small graph with labels; gus has no neighbours."""
+    for name, text in (("edges.csv", EDGES), ("labels.csv", LABELS), ("splits.csv", SPLITS)):
+        Path(name).write_text(text)
+    given = ("--edges", "edges.csv", "--labels", "labels.csv", "--splits", "splits.csv")
+    cgnn.ok("data", "import", "friends", *given, "-q")
+    return cgnn
+
+
+def summary(cgnn: FrontDoor, *arguments: object) -> dict[str, Any]:
+    value: dict[str, Any] = cgnn.ok("explain", *arguments, "--json").json["summary"]
+    return value
+
+
+def elements(cgnn: FrontDoor, stage: str, *options: object) -> dict[str, Any]:
+    return files.read(Path(cgnn.ok(stage, "--dataset", "friends", *options, "-q").path)).elements
+
+
+def test_every_figure_is_that_of_the_artifacts(friends: FrontDoor) -> None:
+    options = ("--solver", "exact", "--proximity", "inverse")
+    times = CommuteTimes(**elements(friends, "commute", *options))
+    dilap = Dilap(**elements(friends, "dilap"))
+    graph = Graph(**elements(friends, "rewire") and files.read(next(Path(".cgnn/graph").glob("*.h5"))).elements)
+    ids = graph.ids().tolist()
+    pi = dict(zip(graph.ids()[dilap.nodes].tolist(), dilap.perron, strict=True))
+    found = summary(friends, "ann", "--dataset", "friends", *options)
+    assert {row["id"] for row in found["out"]} == {"bob", "cat"}
+    assert {row["id"] for row in found["in"]} == {"bob", "cat", "dan"}
+    for direction, weight in (("out", times.weight_out), ("in", times.weight_in)):
+        for row in found[direction]:
+            pair = ("ann", row["id"]) if direction == "out" else (row["id"], "ann")
+            edge = np.flatnonzero((times.source == ids.index(pair[0])) & (times.target == ids.index(pair[1]))).item()
+            there, back = times.hitting[edge], times.hitting_back[edge]
+            if direction == "in":
+                there, back = back, there
+            assert (row["hitting"], row["hitting_back"]) == (there, back)
+            assert math.isclose(row["commute"], there + back)
+            assert math.isclose(row["ratio"], row["commute"] / (1 / pi["ann"] + 1 / pi[row["id"]]))
+            assert row["weight"] == weight[edge]
+        assert [row["weight"] for row in found[direction]] == sorted(
+            (row["weight"] for row in found[direction]), reverse=True
+        )
+    assert {row["id"]: row["mutual"] for row in found["in"]} == {"bob": True, "cat": True, "dan": False}
+    assert found["label"] == "red" and found["prediction"] is None
+
+
+def test_newest_commute_times_are_the_default(friends: FrontDoor) -> None:
+    first = friends.ok("commute", "--dataset", "friends", "--solver", "exact", "--json").json["key"]
+    friends.ok("commute", "--dataset", "friends", "--solver", "pi-only")
+    friends.ok("commute", "--dataset", "friends", "--solver", "exact")
+    result = friends.ok("explain", "ann", "--json")
+    assert result.json["key"] == first and result.json["cache"] == "hit"
+    assert "taking the newest commute artifact" in result.err
+
+
+def test_nothing_to_go_on_from(cgnn: FrontDoor) -> None:
+    cgnn.fails(4, "explain", "ann")
+    cgnn.fails(2, "explain")
+
+
+def test_stage_options_and_their_conflicts(friends: FrontDoor) -> None:
+    assert summary(friends, "ann", "--dataset", "friends", "--solver", "pi-only")["out"][0]["ratio"] == 1
+    commute = friends.ok("commute", "--dataset", "friends", "--solver", "exact", "-q").path
+    assert "has already been through" in friends.fails(2, "explain", "ann", "--rank", 3, "--input", commute)
+    friends.fails(2, "explain", "ann", "--dataset", "friends", "--input", commute)
+    dilap = friends.ok("dilap", "--dataset", "friends", "-q").path
+    assert friends.ok("explain", "ann", "--input", dilap, "--solver", "exact", "--json").json["artifact"] == commute
+
+
+def test_table_for_people(friends: FrontDoor) -> None:
+    text = friends.ok("explain", "ann", "--dataset", "friends", "--solver", "exact").out
+    assert "ann, label red" in text and "out-neighbours, by weight" in text and "mutual" in text
+    assert "no in-neighbours" not in text
+    assert "no out-neighbours" in friends.ok("explain", "eve", "--dataset", "friends", "--solver", "exact").out
+
+
+def test_top_counts_the_rest(friends: FrontDoor) -> None:
+    found = summary(friends, "ann", "--dataset", "friends", "--top", 1)
+    assert (len(found["out"]), found["out_count"], len(found["in"]), found["in_count"]) == (1, 2, 1, 3)
+    assert "and 2 more" in friends.ok("explain", "ann", "--top", 1, "--dataset", "friends").out
+    friends.fails(2, "explain", "ann", "--top", 0, "--dataset", "friends")
+
+
+def test_a_node_without_neighbours(friends: FrontDoor) -> None:
+    found = summary(friends, "gus", "--dataset", "friends")
+    assert found["out"] == found["in"] == [] and found["label"] is None
+    assert "no neighbours" in friends.ok("explain", "gus", "--dataset", "friends").out
+    assert "nothing to draw" in friends.fails(3, "explain", "gus", "--dataset", "friends", "--figure", "a.svg")
+    assert not Path("a.svg").exists()
+
+
+@pytest.mark.parametrize(("name", "said"), [("anne", "did you mean ann?"), ("ANN", "ann"), ("xyz", "ids look like")])
+def test_an_unknown_node_names_near_misses(friends: FrontDoor, name: str, said: str) -> None:
+    assert said in friends.fails(3, "explain", name, "--dataset", "friends")
+
+
+def test_edges_outside_the_walk_have_no_times(friends: FrontDoor) -> None:
+    options = ("--dataset", "friends", "--method", "none", "--solver", "exact")
+    found = summary(friends, "dan", *options)
+    (row,) = (row for row in found["out"] if row["id"] == "eve")
+    assert (row["hitting"], row["commute"], row["ratio"], row["weight"]) == (None, None, None, 0)
+    text = friends.ok("explain", "dan", *options, "--figure", "dan.svg").out
+    assert any("eve" in line and " - " in line for line in text.splitlines())
+    assert found["out"][-1]["id"] == "eve"
+
+
+def test_prediction_of_the_models_that_use_these_weights(friends: FrontDoor) -> None:
+    friends.ok("train", "--dataset", "friends", "--solver", "exact", *LEARNING)
+    assert summary(friends, "ann", "--dataset", "friends", "--solver", "pi-only")["prediction"] is None
+    trained = friends.ok("train", "--dataset", "friends", "--solver", "exact", *LEARNING, "--seed", 5, "--json").json
+    prediction = summary(friends, "ann", "--dataset", "friends", "--solver", "exact")["prediction"]
+    friends.ok("predict", "--input", trained["artifact"], "--output", "p.csv")
+    row = next(line.split(",") for line in Path("p.csv").read_text().splitlines() if line.startswith("ann,"))
+    assert prediction["class"] == row[1] and math.isclose(prediction["probability"], float(row[2]), abs_tol=1e-5)
+    assert prediction["train_key"] == trained["key"] and prediction["trained_on_it"] == prediction["models"] == 1
+    assert f"predicted {row[1]}" in friends.ok("explain", "ann", "--input", trained["artifact"]).out
+
+
+def test_a_model_without_weights_explains_nothing(friends: FrontDoor) -> None:
+    trained = friends.ok("train", "--dataset", "friends", "--model", "dirgnn", *LEARNING, "-q").path
+    assert "without commute times" in friends.fails(4, "explain", "ann", "--input", trained)
+
+
+def test_without_the_walk_there_is_no_ratio(friends: FrontDoor) -> None:
+    commute = friends.ok("commute", "--dataset", "friends", "--solver", "exact", "-q").path
+    graph = next(Path(".cgnn/graph").glob("*.h5"))
+    inputs = ("--input", commute, "--input", graph, "--store", "empty")
+    result = friends.ok("explain", "ann", *inputs, "--json").json
+    assert {row["ratio"] for row in result["summary"]["out"]} == {None}
+    assert "no ratio" in "".join(result["warnings"])
+
+
+def test_torch_is_imported_only_for_a_prediction(friends: FrontDoor) -> None:
+    code = (
+        "import sys\nfrom cgnn_cli.commands.main import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert stop.code == 0\nprint('torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "explain", "ann", "--dataset", "friends", "-q", "--json"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize(("name", "magic"), [("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")])
+def test_figure(friends: FrontDoor, name: str, magic: bytes) -> None:
+    found = summary(friends, "ann", "--dataset", "friends", "--figure", name)
+    assert found["figure"] == name
+    first = Path(name).read_bytes()
+    assert first.startswith(magic)
+    friends.ok("explain", "ann", "--dataset", "friends", "--figure", name)
+    assert Path(name).read_bytes() == first
+
+
+def test_figure_of_awkward_ids(cgnn: FrontDoor) -> None:
+    """Names that a drawing or markup language would take for its own."""
+    Path("edges.csv").write_text("$x_$,[bold]\n[bold],$x_$\n$x_$,\u6f22\u5b57\n\u6f22\u5b57,$x_$\n$x_$," + "z" * 99)
+    cgnn.ok("data", "import", "odd", "--edges", "edges.csv", "--no-header", "-q")
+    result = cgnn.ok("explain", "$x_$", "--dataset", "odd", "--figure", "odd.svg")
+    assert "[bold]" in result.out and "\u6f22\u5b57" in result.out
+    assert "Warning" not in result.err and Path("odd.svg").exists()
+
+
+def test_figure_errors_come_before_any_work(friends: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ".svg or .png" in friends.fails(2, "explain", "ann", "--dataset", "friends", "--figure", "a.pdf")
+    friends.fails(2, "explain", "ann", "--dataset", "friends", "--figure", "missing/a.svg")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = friends.fails(2, "explain", "ann", "--dataset", "friends", "--solver", "exact", "--figure", "a.svg")
+    assert "pip install 'cgnn[plot]'" in said

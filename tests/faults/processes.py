@@ -1,0 +1,93 @@
+"""Real processes that run `cgnn`, whole or with a patch that makes something go wrong inside them."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import environ
+from pathlib import Path
+from typing import Any
+
+from cgnn_cli.store import artifact as files
+
+DEADLINE = 90.0
+TINY = ("--dataset", "tiny", "--store", "store")
+COMMUTE = ("commute", *TINY, "--solver", "exact", "--json")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a process ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """The one object that `--json` prints."""
+        assert self.code == 0, self
+        value: dict[str, Any] = json.loads(self.out)
+        return value
+
+
+def start(
+    *arguments: object, patch: str = "", stdout: int = subprocess.PIPE, environment: dict[str, str] | None = None
+) -> subprocess.Popen[str]:
+    """Start `cgnn`; `patch` is Python code that runs before it, in its process."""
+    code = f"{patch}\nfrom cgnn_cli.commands.main import main\nmain()"
+    program = ["-c", code] if patch else ["-m", "cgnn_cli"]
+    return subprocess.Popen(
+        [sys.executable, *program, *map(str, arguments)],
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**environ, **(environment or {})},
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> Finished:
+    """Wait for the end of a process; one that hangs is killed and fails the test."""
+    try:
+        out, err = process.communicate(timeout=DEADLINE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return Finished(process.returncode, out or "", err)
+
+
+def run(*arguments: object, patch: str = "", **environment: str) -> Finished:
+    """Run `cgnn` to its end."""
+    return finish(start(*arguments, patch=patch, environment=environment))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something has happened in another process."""
+    limit = time.monotonic() + DEADLINE
+    while not condition():
+        assert time.monotonic() < limit, "it never happened"
+        time.sleep(0.01)
+
+
+def artifacts_of(store: Path, stage: str = "*") -> list[Path]:
+    """The files that a store shows as artifacts."""
+    return sorted(path for path in store.glob(f"{stage}/*.h5") if path.parent.name in files.ROOT_TYPES)
+
+
+def temporaries_of(store: Path) -> list[Path]:
+    return sorted(store.rglob("*.tmp"))
+
+
+def assert_nothing_half_written(store: Path) -> None:
+    """Every artifact verifies under its own name, and every record can be read."""
+    for path in artifacts_of(store):
+        header = files.read(path).header
+        assert (header.stage, header.key) == (path.parent.name, path.stem)
+    for path in store.rglob("*.json"):
+        json.loads(path.read_bytes())
+
+
+def payload_of(path: object) -> str:
+    return files.read(Path(str(path))).header.payload

@@ -1,0 +1,151 @@
+"""Memory, disk and core limits of the machine, control groups and Slurm; estimates against measured peaks."""
+
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from cgnn_cli import estimates, resources
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
+from cgnn_cli.errors import ResourceError, UsageError
+from cgnn_cli.graph import Graph
+from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.stages.commute import commute
+from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.rewire import rewire
+from tests.front_door import FrontDoor
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("1024", 1024), ("4K", 4096), ("1.5g", 3 << 29), ("2 GiB", 2 << 30), ("1TB", 1 << 40)]
+)
+def test_amounts_of_memory(text: str, count: int) -> None:
+    assert resources.parse_bytes(text) == count
+
+
+@pytest.mark.parametrize("text", ["", "much", "-1G", "0", "1X", "1e9"])
+def test_nonsense_is_no_amount(text: str) -> None:
+    with pytest.raises(UsageError):
+        resources.parse_bytes(text)
+
+
+def test_readable_bytes() -> None:
+    assert [resources.readable_bytes(n) for n in (5, 1536, 3 << 20, 5 << 40)] == [
+        "5 bytes",
+        "1.5 KiB",
+        "3.0 MiB",
+        "5.0 TiB",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({"SLURM_MEM_PER_NODE": "100"}, 100 << 20),
+        ({"SLURM_MEM_PER_CPU": "20", "SLURM_CPUS_PER_TASK": "3"}, 60 << 20),
+        ({"SLURM_MEM_PER_CPU": "20"}, 20 << 20),
+        ({"SLURM_MEM_PER_NODE": "100", "SLURM_MEM_PER_CPU": "20", "SLURM_CPUS_PER_TASK": "2"}, 40 << 20),
+    ],
+)
+def test_slurm_grants(environment: dict[str, str], expected: int) -> None:
+    assert resources.memory_limit(environment=environment) == expected
+
+
+def test_slurm_zero_and_nonsense_are_no_limits() -> None:
+    free = resources.memory_limit(environment={})
+    for value in ("0", "", "all"):
+        assert resources.memory_limit(environment={"SLURM_MEM_PER_NODE": value}) > free / 2
+
+
+def test_control_groups_of_both_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    groups, own = tmp_path / "cgroup", tmp_path / "own"
+    monkeypatch.setattr(resources, "CGROUPS", groups)
+    monkeypatch.setattr(resources, "OWN_CGROUP", own)
+    inner = groups / "job" / "step"
+    inner.mkdir(parents=True)
+    own.write_text("0::/job/step\n")
+    (inner / "memory.max").write_text("max\n")
+    (groups / "job" / "memory.max").write_text("5000000\n")
+    assert resources.memory_limit(environment={}) == 5_000_000
+    own.write_text("7:cpu,memory:/job\n3:devices:/\n")
+    old = groups / "cpu,memory" / "job"
+    old.mkdir(parents=True)
+    (old / "memory.limit_in_bytes").write_text("4000000\n")
+    assert resources.memory_limit(environment={}) == 4_000_000
+
+
+def test_allowed_cores() -> None:
+    everything = resources.allowed_cores({})
+    assert everything >= 1
+    assert resources.allowed_cores({"SLURM_CPUS_PER_TASK": "1"}) == 1
+    assert resources.allowed_cores({"SLURM_CPUS_PER_TASK": "9999"}) == everything
+
+
+def test_too_little_disk(tmp_path: Path) -> None:
+    with pytest.raises(ResourceError, match="are free"):
+        resources.check_disk("commute", 1 << 60, tmp_path / "not" / "there")
+
+
+@pytest.mark.parametrize("stage", ["rewire", "dilap", "commute", "train"])
+def test_a_stage_that_would_not_fit_is_refused_before_it_starts(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    previous = {"dilap": "rewire", "commute": "dilap", "train": "commute"}.get(stage)
+    if previous:
+        cgnn.ok(previous, "--dataset", "demo")
+    message = cgnn.fails(7, stage, "--dataset", "demo", "--memory-limit", "1M")
+    assert "of memory" in message and "--memory-limit" in message
+    monkeypatch.setenv("SLURM_MEM_PER_NODE", "1")
+    cgnn.fails(7, stage, "--dataset", "demo")
+    made = {path.parent.name for path in Path(".cgnn").rglob("*.h5")}
+    assert {"train": "fit"}.get(stage, stage) not in made
+
+
+def test_the_dense_solver_names_the_others(cgnn: FrontDoor) -> None:
+    message = cgnn.fails(7, "commute", "--dataset", "demo", "--solver", "exact", "--memory-limit", "100M")
+    assert "pi-only" in message and "svd" in message
+    cgnn.ok("commute", "--dataset", "demo", "--memory-limit", "200M")
+
+
+def random_graph(nodes: int, edges: int, *, sparse: bool) -> Graph:
+    rng = np.random.default_rng(0)
+    source, target = rng.integers(nodes, size=edges), (nodes * rng.random(edges) ** 2).astype(int)
+    adjacency = canonical_csr(csr_array((np.ones(edges), (source, target)), shape=(nodes, nodes)))
+    adjacency.data[:] = 1
+    dense = rng.random((nodes, 32)).astype(np.float32)
+    return Graph(adjacency=adjacency, features=csr_array(dense * (dense > 0.9)) if sparse else dense)
+
+
+def peak_of(function: Callable[[], Any]) -> tuple[Any, int]:
+    tracemalloc.start()
+    try:
+        result = function()
+        return result, tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_estimates_bound_the_measured_peaks_and_are_not_absurd(sparse: bool) -> None:
+    graph = random_graph(30_000, 400_000, sparse=sparse)
+    rewired, peak = peak_of(lambda: rewire(graph, RewireConfig()))
+    bounds = [("rewire", peak, estimates.rewire_memory({"graph": graph}, RewireConfig()))]
+    walk, peak = peak_of(lambda: dilap(rewired, DilapConfig()))
+    bounds.append(("dilap", peak, estimates.dilap_memory({"rewire": rewired}, DilapConfig())))
+    for config in (CommuteConfig(), CommuteConfig(rank=20, proximity="ratio"), CommuteConfig(solver="pi-only")):
+        _, peak = peak_of(lambda config=config: commute(graph, walk, config))  # type: ignore[misc]
+        bounds.append((config.solver, peak, estimates.commute_memory({"graph": graph, "dilap": walk}, config)))
+    for name, peak, bound in bounds:
+        assert peak <= bound <= 6 * peak + estimates.BASE, (name, peak, bound)
+
+
+def test_the_estimate_of_the_dense_solver_bounds_its_peak() -> None:
+    graph = random_graph(1500, 6000, sparse=True)
+    walk = dilap(rewire(graph, RewireConfig()), DilapConfig())
+    config = CommuteConfig(solver="exact")
+    _, peak = peak_of(lambda: commute(graph, walk, config))
+    assert peak <= estimates.commute_memory({"graph": graph, "dilap": walk}, config) <= 4 * peak + estimates.BASE
