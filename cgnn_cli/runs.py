@@ -18,6 +18,7 @@ from cgnn_cli.pipeline import Step
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.disk import write_atomically
 from cgnn_cli.store.provenance import library_versions
 from cgnn_cli.store.store import Store
 from cgnn_cli.watch import Snapshot, Watch
@@ -88,7 +89,7 @@ class RunWatch(Watch):
         """Drop the lines of epochs that will be done again."""
         self.metrics.parent.mkdir(parents=True, exist_ok=True)
         lines = self.metrics.read_bytes().splitlines(keepends=True) if self.metrics.exists() else []
-        files.write_atomically(self.metrics, b"".join(lines[:kept]))
+        write_atomically(self.metrics, b"".join(lines[:kept]))
 
     def stop_requested(self) -> bool:
         return self.stopper.requested()

@@ -149,7 +149,7 @@ def collect(
     ] = 0.0,
 ) -> Outcome:
     """Keep what is in use, what the newest results depend on, and every dataset's graph; remove the rest."""
-    from cgnn_cli.store.housekeeping import STALE_LOCK, collect_garbage
+    from cgnn_cli.store.garbage import STALE_LOCK, collect_garbage
 
     collected = collect_garbage(session.store, keep_days=keep_days, dry_run=dry_run)
     table = Table("what", "name", _right("size"))
@@ -216,7 +216,7 @@ def unpack_artifacts(
 ) -> Outcome:
     """All of the pack, or nothing where any of it is damaged."""
     from cgnn_cli.datasets.registry import NAME_PATTERN
-    from cgnn_cli.store.packing import unpack
+    from cgnn_cli.store.unpacking import unpack
 
     unpacked = unpack(session.store, file, NAME_PATTERN)
     table = Table("stage", "key", "in the store")

@@ -16,6 +16,7 @@ from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.runner import differences
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
+from cgnn_cli.store.disk import write_atomically
 from cgnn_cli.store.store import Store
 
 PANEL = "Look inside"
@@ -180,7 +181,7 @@ def export(
 def write_output(path: Path, data: bytes) -> None:
     """Write a file that the user asked for, whole or not at all."""
     try:
-        files.write_atomically(path, data)
+        write_atomically(path, data)
     except OSError as error:
         raise UsageError(
             f"cannot write {path}: {error.strerror}", "name a file in an existing, writable folder"

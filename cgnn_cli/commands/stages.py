@@ -27,6 +27,7 @@ from cgnn_cli.pipeline import COMMANDS, STAGES, Step, plan
 from cgnn_cli.runner import Runner, given_step, named_steps
 from cgnn_cli.settings import Settings
 from cgnn_cli.store import artifact as files
+from cgnn_cli.store.disk import write_atomically
 
 PREVIOUS = {"rewire": "graph", "dilap": "rewire", "commute": "dilap", "train": "commute", "eval": "train"}
 
@@ -128,7 +129,7 @@ def write_npz_beside(path: Path) -> Path:
     target = path.with_suffix(".npz")
     buffer = io.BytesIO()
     files.write_npz(buffer, files.read(path))
-    files.write_atomically(target, buffer.getvalue())
+    write_atomically(target, buffer.getvalue())
     return target
 
 

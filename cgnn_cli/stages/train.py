@@ -146,7 +146,8 @@ def fit(
     """
     watch = watch or Watch()
     torch.set_num_threads(threads or allowed_cores())
-    torch.use_deterministic_algorithms(deterministic)
+    if deterministic != torch.are_deterministic_algorithms_enabled():  # the setter imports torch's compiler: 1.5 s
+        torch.use_deterministic_algorithms(deterministic)
     task = prepare(graph, times, config, split, choose_device(device))
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay)
     snapshot = watch.resume()

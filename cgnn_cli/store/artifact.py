@@ -11,7 +11,6 @@ import hashlib
 import io
 import json
 import mmap
-import os
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -229,22 +228,3 @@ def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str
     if version != str(FORMAT_VERSION) or seal_of(header) != seal or FILE_TYPES.get(header.stage) != root_type:
         raise CorruptError("its header does not match its checksum")
     return header
-
-
-def file_sha256(path: Path) -> str:
-    """sha256 of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a small file so that readers see the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

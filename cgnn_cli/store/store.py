@@ -10,7 +10,6 @@ STORE/locks/                 locks that save duplicate work; nothing depends on 
 
 import contextlib
 import errno
-import json
 import os
 import platform
 import time
@@ -24,6 +23,7 @@ from cgnn_cli.resources import free_disk
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
 from cgnn_cli.store.crashpoints import crash_point
+from cgnn_cli.store.disk import file_sha256, identity, read_json, replace, sync, write_json
 
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -46,22 +46,22 @@ class Store:
         if stage not in ROOT_TYPES or not key.isalnum():
             return None
         path = self.path(stage, key)
-        record = self._read_json(path.with_suffix(".json"))
+        record = read_json(path.with_suffix(".json"))
         header = _recorded_header(record)
         try:
-            as_recorded = path.stat().st_size == record.get("size") and files.file_sha256(path) == record["file_sha256"]
+            as_recorded = path.stat().st_size == record.get("size") and file_sha256(path) == record["file_sha256"]
         except FileNotFoundError:
             return None
         except (OSError, KeyError):
             as_recorded = False
         if as_recorded and header and header.key == key and header.stage == stage:
             return header
-        return self._adopt(stage, key)
+        return self.adopt(stage, key)
 
-    def _adopt(self, stage: str, key: str) -> Header | None:
+    def adopt(self, stage: str, key: str) -> Header | None:
         """Verify an artifact whose record is missing or does not fit, and write the record anew."""
         path = self.path(stage, key)
-        before = _identity(path)
+        before = identity(path)
         try:
             header = files.read(path).header
             if header.key != key or header.stage != stage:
@@ -70,11 +70,11 @@ class Store:
             raise
         except CgnnError as error:
             # Another process may have put a good file in its place meanwhile.
-            if before and _identity(path) == before:
+            if before and identity(path) == before:
                 self._quarantine(path, error.message)
             return None
         with contextlib.suppress(OSError):
-            self._protect_and_record(path, _record_of(path, header))
+            self.protect_and_record(path, record_of(path, header))
         return header
 
     def load(self, stage: str, key: str) -> Artifact:
@@ -97,15 +97,15 @@ class Store:
             if files.read(temporary).header != header:
                 raise CorruptError(f"{temporary} does not read back as it was written")
             crash_point("verified")
-            record = _record_of(temporary, header)
-            _sync(temporary)
+            record = record_of(temporary, header)
+            sync(temporary)
             crash_point("synced")
-            _replace(temporary, path)
-            _sync(path.parent)
+            replace(temporary, path)
+            sync(path.parent)
             crash_point("renamed")
-            self._protect_and_record(path, record)
+            self.protect_and_record(path, record)
         except OSError as error:
-            raise self._storage_error(error, needed) from error
+            raise self.storage_error(error, needed) from error
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
@@ -117,18 +117,18 @@ class Store:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             files.write_h5(temporary, files.sealed(artifact))
-            _sync(temporary)
-            _replace(temporary, path)
+            sync(temporary)
+            replace(temporary, path)
         except OSError as error:
-            raise self._storage_error(error, 0) from error
+            raise self.storage_error(error, 0) from error
         finally:
             with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
 
-    def _protect_and_record(self, path: Path, record: dict[str, Any]) -> None:
+    def protect_and_record(self, path: Path, record: dict[str, Any]) -> None:
         path.chmod(0o444)
         crash_point("protected")
-        self._write_json(path.with_suffix(".json"), record)
+        write_json(path.with_suffix(".json"), record)
         crash_point("recorded")
 
     def check_writable(self) -> None:
@@ -136,11 +136,11 @@ class Store:
         try:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise self._storage_error(error, 0) from error
+            raise self.storage_error(error, 0) from error
         if not os.access(self.root, os.W_OK | os.X_OK):
             raise ResourceError(f"the store {self.root} cannot be written", "choose another one with --store")
 
-    def _storage_error(self, error: OSError, needed: int) -> CgnnError:
+    def storage_error(self, error: OSError, needed: int) -> CgnnError:
         """What a failed write means for the user."""
         if error.errno in OUT_OF_SPACE or (error.errno is None and free_disk(self.root) < needed):
             return ResourceError(
@@ -197,7 +197,7 @@ class Store:
         """The recorded artifacts of a stage, oldest first. Only the side records are read."""
         found = []
         for path in (self.root / stage).glob("*.json"):
-            header = _recorded_header(self._read_json(path))
+            header = _recorded_header(read_json(path))
             if header and path.with_suffix(".h5").exists():
                 found.append(header)
         return sorted(found, key=lambda header: (str(header.provenance.get("started")), header.key))
@@ -206,11 +206,11 @@ class Store:
         """Note that this artifact, if it is here, was the last of its stage to be made or asked for."""
         with contextlib.suppress(OSError):
             if self.path(stage, key).exists():
-                self._write_json(self.root / "latest" / f"{stage}.json", {"key": key})
+                write_json(self.root / "latest" / f"{stage}.json", {"key": key})
 
     def latest(self, stage: str) -> Header | None:
         """The artifact of a stage that was last made or asked for."""
-        key = self._read_json(self.root / "latest" / f"{stage}.json").get("key")
+        key = read_json(self.root / "latest" / f"{stage}.json").get("key")
         headers = self.headers(stage)
         return next((header for header in headers if header.key == key), headers[-1] if headers else None)
 
@@ -238,40 +238,26 @@ class Store:
 
     def dataset(self, name: str) -> dict[str, Any]:
         """The record of a dataset name: its graph key and source; empty where the store does not know it."""
-        record = self._read_json(self.root / "datasets" / f"{name}.json")
+        record = read_json(self.root / "datasets" / f"{name}.json")
         return record if all(isinstance(record.get(part), str) for part in ("content", "key")) else {}
 
     def set_dataset(self, name: str, record: dict[str, Any]) -> None:
         try:
-            self._write_json(self.root / "datasets" / f"{name}.json", record)
+            write_json(self.root / "datasets" / f"{name}.json", record)
         except OSError as error:
-            raise self._storage_error(error, 0) from error
+            raise self.storage_error(error, 0) from error
 
     def dataset_names(self) -> list[str]:
         return sorted(path.stem for path in (self.root / "datasets").glob("*.json"))
 
-    @staticmethod
-    def _write_json(path: Path, value: dict[str, Any]) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_atomically(path, json.dumps(value, indent=1, sort_keys=True).encode())
 
-    @staticmethod
-    def _read_json(path: Path) -> dict[str, Any]:
-        """A JSON object, or an empty one where the file is missing or damaged."""
-        try:
-            value = json.loads(path.read_bytes())
-        except (OSError, ValueError, RecursionError):
-            return {}
-        return value if isinstance(value, dict) else {}
-
-
-def _record_of(path: Path, header: Header) -> dict[str, Any]:
+def record_of(path: Path, header: Header) -> dict[str, Any]:
     """The side record of a file that has been verified."""
     return {
         "header": header.to_json(),
         "header_sha256": files.seal_of(header),
         "size": path.stat().st_size,
-        "file_sha256": files.file_sha256(path),
+        "file_sha256": file_sha256(path),
     }
 
 
@@ -284,37 +270,9 @@ def _recorded_header(record: dict[str, Any]) -> Header | None:
         return None
 
 
-def _identity(path: Path) -> tuple[int, int, int] | None:
-    """What tells a file from another one under the same name."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
-
-
 def _owner_of(lock: Path) -> str:
     """Who holds a lock, as host:pid; only for messages."""
     try:
         return lock.with_suffix(".owner").read_text()
     except OSError:
         return "another process"
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _replace(source: Path, target: Path) -> None:
-    """Rename; network disks may answer ESTALE once or twice."""
-    for _ in range(2):
-        try:
-            return os.replace(source, target)
-        except OSError as error:
-            if error.errno != errno.ESTALE:
-                raise
-    os.replace(source, target)

@@ -224,7 +224,7 @@ def test_gc_keep_days(cgnn: FrontDoor, store: Store, monkeypatch: pytest.MonkeyP
     key = old_commute(cgnn, store)
     cgnn.ok("cache", "gc", "--keep-days", 1, *STORE)
     assert f"commute/{key}" in names(store)
-    monkeypatch.setattr("cgnn_cli.store.housekeeping.DAY", 1e-6)
+    monkeypatch.setattr("cgnn_cli.store.garbage.DAY", 1e-6)
     cgnn.ok("cache", "gc", "--keep-days", 1, *STORE)
     assert f"commute/{key}" not in names(store)
     cgnn.fails(2, "cache", "gc", "--keep-days", -1, *STORE)
@@ -241,7 +241,7 @@ def test_gc_keeps_fits_that_an_interrupted_training_will_want(
             path.unlink()
     cgnn.ok("cache", "gc", *STORE)
     assert f"fit/{key}" in names(store) and (store.root / "runs" / key).exists()
-    monkeypatch.setattr("cgnn_cli.store.housekeeping.DAY", 1e-6)
+    monkeypatch.setattr("cgnn_cli.store.garbage.DAY", 1e-6)
     cgnn.ok("cache", "gc", *STORE)
     assert f"fit/{key}" not in names(store) and not (store.root / "runs" / key).exists()
 
@@ -292,17 +292,17 @@ def test_gc_leaves_a_key_whose_lock_is_held(cgnn: FrontDoor, store: Store) -> No
 def test_gc_leaves_what_was_asked_for_or_made_anew_meanwhile(
     cgnn: FrontDoor, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cgnn_cli.store import housekeeping
+    from cgnn_cli.store import garbage
 
     key = old_commute(cgnn, store)
-    needed = housekeeping._needed
+    needed = garbage._needed
 
     def needed_then_asked_for(*arguments: object) -> set[tuple[str, str]]:
         found = needed(*arguments)  # type: ignore[arg-type]
         store.remember_latest("commute", key)
         return found
 
-    monkeypatch.setattr(housekeeping, "_needed", needed_then_asked_for)
+    monkeypatch.setattr(garbage, "_needed", needed_then_asked_for)
     cgnn.ok("cache", "gc", *STORE)
     assert f"commute/{key}" in names(store)
 

@@ -14,6 +14,7 @@ import pytest
 from cgnn_cli.errors import CorruptError
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, payload_checksum
+from cgnn_cli.store.disk import write_atomically
 from cgnn_cli.store.elements import checksum, flatten
 from cgnn_cli.store.keys import canonical_json
 from tests.store.samples import ELEMENTS, header_of, sample, write
@@ -141,14 +142,14 @@ def test_keys_and_roles_that_could_name_other_files_are_refused(name: str) -> No
 
 def test_write_atomically_replaces_the_whole_file_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     target = Path("file.json")
-    files.write_atomically(target, b"old")
-    files.write_atomically(target, b"new")
+    write_atomically(target, b"old")
+    write_atomically(target, b"new")
     assert target.read_bytes() == b"new"
 
     def fail(source: object, destination: object) -> None:
         raise OSError("no")
 
-    monkeypatch.setattr(files.os, "replace", fail)
+    monkeypatch.setattr("os.replace", fail)
     with pytest.raises(OSError, match="no"):
-        files.write_atomically(target, b"newer")
+        write_atomically(target, b"newer")
     assert [path.name for path in Path().iterdir()] == ["file.json"] and target.read_bytes() == b"new"

@@ -299,7 +299,7 @@ def test_a_dataset_name_for_a_graph_with_another_content(cgnn: FrontDoor, packed
 
 
 def test_a_huge_manifest_is_not_read(cgnn: FrontDoor, packed: Members, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cgnn_cli.store.packing.MANIFEST_MOST_BYTES", 10)
+    monkeypatch.setattr("cgnn_cli.store.unpacking.MANIFEST_MOST_BYTES", 10)
     write_tar(plain(packed))
     refused(cgnn)
 
@@ -311,7 +311,7 @@ def test_unpacking_on_a_full_disk_leaves_nothing(
         raise OSError(28, "No space left on device")
 
     write_tar(plain(packed))
-    monkeypatch.setattr("cgnn_cli.store.packing._sync", full)
+    monkeypatch.setattr("cgnn_cli.store.unpacking.sync", full)
     assert "no room" in cgnn.fails(7, "cache", "unpack", "bad.tar", "--store", "there")
     assert not Path("there").exists()
 

@@ -13,6 +13,7 @@ import pytest
 from cgnn_cli.errors import UpstreamError
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.disk import file_sha256
 from cgnn_cli.store.elements import checksum
 from cgnn_cli.store.provenance import Recorder, library_versions
 from cgnn_cli.store.store import Store
@@ -46,7 +47,7 @@ def test_the_file_is_read_only_and_has_a_side_record(store: Store) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o444
     record = json.loads(path.with_suffix(".json").read_text())
     assert record["size"] == path.stat().st_size
-    assert record["file_sha256"] == files.file_sha256(path)
+    assert record["file_sha256"] == file_sha256(path)
     assert record["header"] == files.read(path).header.to_json()
     assert sorted(other.suffix for other in path.parent.iterdir()) == [".h5", ".json"]
 
