@@ -98,7 +98,8 @@ class Block:
 
 
 def blocks_of(page: str) -> list[Block]:
-    found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text_of(page), flags=re.MULTILINE | re.DOTALL)
+    text = (ROOT / page if page == "README.md" else DOCS / page).read_text(encoding="utf-8")
+    found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
     return [Block(info.split(), body.splitlines()) for info, body in found]
 
 
@@ -323,14 +324,15 @@ def test_examples_run(page: str, least: int, cgnn: FrontDoor) -> None:
     assert reader.commands >= least
 
 
-def test_batch_scripts_are_valid_and_name_real_commands() -> None:
-    blocks = [block for block in blocks_of("batch-jobs.md") if block.info[:1] == ["sh"]]
+@pytest.mark.parametrize("page", ["batch-jobs.md", "README.md"])
+def test_shell_scripts_are_valid_and_name_real_commands(page: str) -> None:
+    blocks = [block for block in blocks_of(page) if block.info[:1] == ["sh"]]
     assert len(blocks) >= 6
     for block in blocks:
         script = "\n".join(block.lines)
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-        for line in re.findall(r"\bcgnn ([a-z][^)|>#\n]*)", script):
-            words = shlex.split(line)
+        for line in re.findall(r"\bcgnn ([a-z][^)|>#\"\n]*)", script):
+            words = line.split()
             name = f"cgnn {words[0]} {words[1]}" if f"cgnn {' '.join(words[:2])}" in COMMANDS else f"cgnn {words[0]}"
             assert {word for word in words if word.startswith("--")} <= options_of(COMMANDS[name]), line
 
