@@ -333,7 +333,7 @@ def test_shell_scripts_are_valid_and_name_real_commands(page: str) -> None:
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
         for line in re.findall(r"\bcgnn ([a-z][^)|>#\"\n]*)", script):
             words = line.split()
-            name = f"cgnn {words[0]} {words[1]}" if f"cgnn {' '.join(words[:2])}" in COMMANDS else f"cgnn {words[0]}"
+            name = next(name for name in (f"cgnn {' '.join(words[:2])}", f"cgnn {words[0]}") if name in COMMANDS)
             assert {word for word in words if word.startswith("--")} <= options_of(COMMANDS[name]), line
 
 
