@@ -13,6 +13,7 @@ from cgnn_cli.commands import cache, config, data, explain, inspect, models, pre
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.signals import Interrupted, Terminated
+from cgnn_cli.store.store import OUT_OF_SPACE
 
 app = typer.Typer(
     name="cgnn",
@@ -58,7 +59,7 @@ def main() -> NoReturn:
     STOPPER.received = None
     STOPPER.install()
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="cgnn", standalone_mode=False)
         sys.stdout.flush()
     except BaseException as error:
         code = _report(error)
@@ -88,7 +89,11 @@ def _report(error: BaseException) -> int:
         # The interpreter flushes standard output once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return BROKEN_PIPE
+    if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
+        return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
     if hasattr(error, "format_message"):  # a usage error of the command-line parser
+        if not _one_line(error):  # a group without a command has shown its help
+            return int(getattr(error, "exit_code", 2))
         return _say(_one_line(error), _help_hint(error), int(getattr(error, "exit_code", 2)))
     return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
 
