@@ -21,6 +21,7 @@ lint: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/import_edges.py
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py

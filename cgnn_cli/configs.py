@@ -6,10 +6,12 @@ is declared once. Nothing here imports more than the standard library.
 
 import dataclasses
 import math
+import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 from cgnn_cli.errors import UsageError
+from cgnn_cli.resources import parse_bytes
 
 LARGEST_SEED = 2**32 - 1
 
@@ -203,6 +205,13 @@ class ComputeConfig(StageConfig):
     snapshot_seconds: float = option(
         30.0, "Seconds between saved states of an unfinished training; 0: after every epoch.", minimum=0
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not re.fullmatch(r"auto|cpu|cuda(:[0-9]+)?", self.device):
+            raise UsageError(f"--device {self.device} is not a device", "use auto, cpu, cuda or cuda:0")
+        if self.memory_limit != "auto":
+            parse_bytes(self.memory_limit)
 
 
 CONFIGS: dict[str, type[StageConfig]] = {

@@ -1,6 +1,7 @@
-"""How much memory and disk a stage needs, from the sizes of its inputs: rough upper bounds, checked by a test.
+"""How much memory and disk a stage needs, from the sizes of its inputs: rough upper bounds.
 
-They count the arrays that live at the same time; tests/test_estimates.py compares them with measured peaks.
+They count the arrays that live at the same time. tests/test_resources.py compares those of the graph stages with
+measured peaks.
 """
 
 from __future__ import annotations

@@ -111,16 +111,7 @@ def _fit(inputs: Inputs, config: FitConfig, compute: ComputeConfig, watch: Watch
 
     graph: Graph = inputs["graph"]
     times: CommuteTimes | None = inputs.get("commute")
-    return fit(
-        graph,
-        times,
-        config.train,
-        config.split,
-        device=compute.device,
-        threads=compute.threads,
-        deterministic=compute.deterministic,
-        watch=watch,
-    )
+    return fit(graph, times, config.train, config.split, compute, watch)
 
 
 def _train(inputs: Inputs, config: TrainConfig, compute: ComputeConfig, watch: Watch) -> StageData:
@@ -132,7 +123,7 @@ def _train(inputs: Inputs, config: TrainConfig, compute: ComputeConfig, watch: W
 def _evaluate(inputs: Inputs, config: EvaluationOf, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.evaluate import evaluate
 
-    return evaluate(inputs["graph"], inputs.get("commute"), inputs["train"], config.train, device=compute.device)
+    return evaluate(inputs["graph"], inputs.get("commute"), inputs["train"], config.train, compute)
 
 
 def _graph(inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> StageData:
@@ -174,7 +165,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             "fit",
             "Fit",
-            1,
+            2,
             ("cgnn_cli.stages.train",),
             _fit,
             resumable=True,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import CONFIGS, ComputeConfig, TrainConfig
 from cgnn_cli.errors import CorruptError, UpstreamError
-from cgnn_cli.pipeline import STAGES, EvaluationOf, FitConfig, Inputs, Step, TrainingOf
+from cgnn_cli.pipeline import STAGES, FitConfig, Inputs, Step, TrainingOf
 from cgnn_cli.resources import check_disk, check_memory, memory_limit
 from cgnn_cli.runs import RunWatch
 from cgnn_cli.signals import Stopper
@@ -143,6 +143,8 @@ class Runner:
         """What would be found and what computed, in order, for `--dry-run`."""
         rows: list[dict[str, Any]] = []
         for needed in step.upstream():
+            if needed.config is None and needed.make is None and needed.stage.name != "graph":
+                continue  # upstream of a named file, and not needed
             name = needed.stage.name
             found = needed.file is not None or (
                 name not in self.forced and self.store.find(name, needed.key) is not None
@@ -204,10 +206,8 @@ def _config_of(header: Header) -> Any:
     """The configuration of an artifact, as its stage takes it."""
     if header.stage == "graph":
         return None
-    config = CONFIGS["train" if header.stage in ("train", "eval") else header.stage].from_dict(header.config)
-    if isinstance(config, TrainConfig):
-        return TrainingOf(config, tuple(header.config["splits"])) if header.stage == "train" else EvaluationOf(config)
-    return config
+    config = CONFIGS[header.stage].from_dict(header.config)
+    return TrainingOf(config, tuple(header.config["splits"])) if isinstance(config, TrainConfig) else config
 
 
 def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:

@@ -15,6 +15,7 @@ from typing import Any
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CgnnError
 from cgnn_cli.pipeline import Step
+from cgnn_cli.resources import allowed_cores
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
@@ -64,12 +65,14 @@ class RunWatch(Watch):
     def _say_differences(self, header: Header) -> None:
         values = header.summary
         self.store.warn(f"going on with {self.key[:12]} after epoch {values['epoch'] - 1}")
-        if values["threads"] != self.compute.threads:
+        threads = self.compute.threads or allowed_cores()
+        if values["threads"] != threads:
             self.store.warn(
-                f"the run was begun with {values['threads']} threads and goes on with {self.compute.threads}: "
+                f"the run was begun with {values['threads']} threads and goes on with {threads}: "
                 "its last digits may differ from an undisturbed run"
             )
-        changed = {name for name, version in library_versions().items() if header.config.get(name) != version}
+        versions = library_versions()
+        changed = {name for name in ("cgnn", "numpy", "torch") if header.config.get(name) != versions[name]}
         if changed:
             self.store.warn(f"the run was begun with other versions of {', '.join(sorted(changed))}")
 
@@ -82,14 +85,20 @@ class RunWatch(Watch):
         self._saved = time.monotonic()
 
     def record(self, metrics: dict[str, Any]) -> None:
-        with open(self.metrics, "a", encoding="utf-8") as file:
-            file.write(json.dumps(metrics) + "\n")
+        try:
+            with open(self.metrics, "a", encoding="utf-8") as file:
+                file.write(json.dumps(metrics) + "\n")
+        except OSError as error:
+            raise self.store.storage_error(error, 0) from error
 
     def _trim_metrics(self, kept: int) -> None:
         """Drop the lines of epochs that will be done again."""
-        self.metrics.parent.mkdir(parents=True, exist_ok=True)
-        lines = self.metrics.read_bytes().splitlines(keepends=True) if self.metrics.exists() else []
-        write_atomically(self.metrics, b"".join(lines[:kept]))
+        try:
+            self.metrics.parent.mkdir(parents=True, exist_ok=True)
+            lines = self.metrics.read_bytes().splitlines(keepends=True) if self.metrics.exists() else []
+            write_atomically(self.metrics, b"".join(lines[:kept]))
+        except OSError as error:
+            raise self.store.storage_error(error, 0) from error
 
     def stop_requested(self) -> bool:
         return self.stopper.requested()

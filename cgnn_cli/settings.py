@@ -26,6 +26,7 @@ from cgnn_cli.errors import UsageError
 
 DEFAULT_FILE = "cgnn.toml"
 DEFAULT_STORE = ".cgnn"
+OTHER_VARIABLES = ("CGNN_CONFIG", "CGNN_DEBUG", "CGNN_CRASH_AT", "CGNN_TEST_DATA")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -128,6 +129,8 @@ def _entries(content: dict[str, Any]) -> list[tuple[str, str, Any]]:
     rows: list[tuple[str, str, Any]] = []
     for name, value in content.items():
         if isinstance(value, dict):
+            if name not in SECTIONS and not value:
+                rows.append(("", name, value))
             rows += [(name, inner, raw) for inner, raw in value.items()]
         else:
             rows.append(("", name, value))
@@ -149,11 +152,12 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Resolved]:
     by_variable = {key.variable: key for key in KEYS.values()}
     found = {}
     for variable, text in environment.items():
-        if variable in by_variable and text:
-            key = by_variable[variable]
-            found[key.path] = Resolved(_parsed(key, text, variable), variable)
-        elif any(variable.startswith(f"CGNN_{section.upper()}_") for section in SECTIONS):
-            near = get_close_matches(variable, by_variable, n=1)
+        if variable in by_variable:
+            if text:
+                key = by_variable[variable]
+                found[key.path] = Resolved(_parsed(key, text, variable), variable)
+        elif variable.startswith("CGNN_") and variable not in OTHER_VARIABLES:
+            near = get_close_matches(variable, [*by_variable, *OTHER_VARIABLES], n=1)
             raise UsageError(f"unknown variable {variable}" + (f"; did you mean {near[0]}?" if near else ""))
     return found
 

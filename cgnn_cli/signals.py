@@ -1,8 +1,8 @@
 """Requests to stop: SIGTERM and SIGUSR1 from a scheduler, Ctrl-C from a person.
 
-A computation that can save its state runs inside `hold`: there the first signal is only noted, so that the step is
-finished and saved. Elsewhere SIGTERM and Ctrl-C end the command at once (temporary files are still removed), and
-SIGUSR1, a scheduler's early warning, is ignored: a stage without snapshots had better finish.
+A computation that can save its state runs inside `hold`: there a signal is only noted, so that the step is finished and
+saved; only a second Ctrl-C ends it at once. Elsewhere SIGTERM and Ctrl-C end the command (temporary files are still
+removed), and SIGUSR1, a scheduler's early warning, is noted: the next training stops as soon as it has saved its state.
 """
 
 import contextlib
@@ -44,9 +44,10 @@ class Stopper:
         return self.received is not None
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
-        if self._holding and self.received is None:
-            self.received = number
-        elif number != signal.SIGUSR1:
+        second_interrupt = number == signal.SIGINT and self.received == signal.SIGINT
+        if number == signal.SIGUSR1 or (self._holding and not second_interrupt):
+            self.received = self.received or number
+        else:
             self._end(number)
 
     @staticmethod

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from cgnn_cli.commands.inspect import check_output
 from cgnn_cli.commands.options import complete_artifact
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import CorruptError, UpstreamError
@@ -203,6 +204,7 @@ def pack_artifacts(
     """One uncompressed tar file, the same for the same artifacts."""
     from cgnn_cli.store.packing import pack
 
+    check_output(output)
     wanted = [_place(session.store, key) for key in keys]
     headers, size = pack(session.store, wanted, output)
     for header in headers:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.inspect import write_output
+from cgnn_cli.commands.inspect import check_output, write_output
 from cgnn_cli.commands.options import OUTPUT_PANEL, DatasetOption, InputOption, config_parameters, stage_configs
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.stages import find_start, reject_fixed_options
@@ -52,6 +52,7 @@ def explain(
     """Table of the heaviest neighbours in each direction."""
     if figure is not None:
         _check_figure(figure)
+        check_output(figure)
     runner = session.runner()
     start = _start(session, inputs)
     step = _commute_step(start)
@@ -209,7 +210,7 @@ def _table(title: str, rows: list[Any], *, rest: int) -> Any:
 def _time(value: float) -> str:
     if math.isnan(value):
         return "-"
-    return f"{value:,.2f}" if abs(value) < 1e6 else f"{value:.3e}"
+    return f"{value:,.2f}" if 0.01 <= abs(value) < 1e6 or value == 0 else f"{value:.3e}"
 
 
 def _ratio(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -158,6 +159,7 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)],
 ) -> Outcome:
     """Write the content of an artifact for other programs."""
+    check_output(output)
     path, content = open_artifact(session.store, artifact)
     if to == "npz":
         buffer = io.BytesIO()
@@ -176,6 +178,16 @@ def export(
         "source": str(path),
     }
     return Outcome(str(output), values)
+
+
+def check_output(path: Path | None) -> None:
+    """Refuse a file that could not be written, before any work is done for it."""
+    if path is None:
+        return
+    if not path.name or path.is_dir():
+        raise UsageError(f"cannot write {path}: it is a folder", "name a file")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise UsageError(f"cannot write {path}: no such folder, or no right to", "name a file in a writable folder")
 
 
 def write_output(path: Path, data: bytes) -> None:

@@ -84,8 +84,10 @@ def _report(error: BaseException) -> int:
         return _say("interrupted", "", INTERRUPTED)
     if isinstance(error, Terminated):
         return _say("terminated", "", TERMINATED)
+    if isinstance(error, SystemExit) and "_CGNN_COMPLETE" in os.environ:
+        return error.code if isinstance(error.code, int) else 0
     if isinstance(error, BrokenPipeError | SystemExit):
-        # The parser turns a broken pipe, and nothing else, into SystemExit.
+        # Outside of shell completion the parser turns a broken pipe, and nothing else, into SystemExit.
         # The interpreter flushes standard output once more at exit; give it somewhere to go.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return BROKEN_PIPE

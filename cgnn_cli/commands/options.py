@@ -11,7 +11,8 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cgnn_cli.configs import CONFIGS, SECTIONS, StageConfig, option_name
-from cgnn_cli.settings import Settings
+from cgnn_cli.errors import CgnnError
+from cgnn_cli.settings import DEFAULT_STORE, Settings
 from cgnn_cli.store.artifact import ROOT_TYPES
 from cgnn_cli.store.store import Store
 
@@ -76,7 +77,11 @@ def complete_artifact(incomplete: str) -> list[str]:
 
 
 def _completion_store() -> Store:
-    return Store(Path(Settings({}).value("store")))
+    """The store of the settings; completion never fails over a mistake in them."""
+    try:
+        return Store(Path(Settings({}).value("store")))
+    except CgnnError:
+        return Store(Path(DEFAULT_STORE))
 
 
 DatasetOption = Annotated[

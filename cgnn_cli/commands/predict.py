@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.inspect import write_output
+from cgnn_cli.commands.inspect import check_output, write_output
 from cgnn_cli.commands.options import (
     OUTPUT_PANEL,
     DatasetOption,
@@ -63,6 +63,8 @@ def predict(
     restart: RestartOption = False,
 ) -> Outcome:
     """Mean class probabilities of the models of the chosen splits."""
+    check_output(output)
+    check_output(embeddings)
     runner = session.runner(restart=restart)
     start = find_start(session, "eval", inputs)
     if start.stage.name == "train":

@@ -93,31 +93,32 @@ def run(
 
     splits = list(chosen_splits(runner, start, target, split))
     step = plan(target, start, configs, splits)
+    plans = _comparison_plans(start, configs, splits) if compare else {}
     if dry_run:
-        return show_forecast(runner, step)
+        return show_forecast(runner, step, *plans.values())
     for needed in step.upstream():
         runner.obtain(needed)
     outcome = deliver(session, runner, step, output_format)
     if target == "eval":
         rows = {_title(runner, step): runner.obtain(step)[0]}
         if compare:
-            rows = _compare(runner, start, configs, splits, step)
+            rows = _compare(runner, plans, step)
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
         outcome.table = score_table(rows, name or (graph and name_of(session.store, graph.key)) or "scores")
     return outcome
 
 
-def _compare(
-    runner: Runner, start: Step, configs: dict[str, StageConfig], splits: list[int], asked: Step
-) -> dict[str, Header]:
-    """Scores of the same model on the same splits with other weights; what was asked for comes last if it is new."""
+def _comparison_plans(start: Step, configs: dict[str, StageConfig], splits: list[int]) -> dict[str, Step]:
+    """Evaluations of the same model on the same splits with other weights."""
     train = configs["train"]
     assert isinstance(train, TrainConfig)
     weighted = {**configs, "train": dataclasses.replace(train, model="cgnn")}
-    rows: dict[str, Header] = {}
-    for name, commute in COMPARED.items():
-        step = plan("eval", start, {**weighted, "commute": commute}, splits)
-        rows[name] = runner.obtain(step)[0]
+    return {name: plan("eval", start, {**weighted, "commute": commute}, splits) for name, commute in COMPARED.items()}
+
+
+def _compare(runner: Runner, plans: dict[str, Step], asked: Step) -> dict[str, Header]:
+    """The scores of all plans; what was asked for comes last if it is new."""
+    rows = {name: runner.obtain(step)[0] for name, step in plans.items()}
     if asked.key not in {header.key for header in rows.values()}:
         rows[f"{_title(runner, asked)} (as asked)"] = runner.obtain(asked)[0]
     return rows
@@ -133,12 +134,12 @@ def _title(runner: Runner, step: Step) -> str:
     return f"{config['solver']}, {config['proximity']}" + (f" {scale}" if scale != 1.0 else "")
 
 
-def paired_difference(a: list[float], b: list[float]) -> tuple[float, float]:
-    """Mean of a - b over the splits, and its standard error (0 with a single split)."""
+def paired_difference(a: list[float], b: list[float]) -> tuple[float, float | None]:
+    """Mean of a - b over the splits, and its standard error; a single split has none."""
     gaps = [x - y for x, y in zip(a, b, strict=True)]
     mean = sum(gaps) / len(gaps)
     if len(gaps) < 2:
-        return mean, 0.0
+        return mean, None
     variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
     return mean, math.sqrt(variance / len(gaps))
 
@@ -185,4 +186,4 @@ def _spread(values: dict[str, float]) -> str:
 def _difference(header: Header, first: Header) -> str:
     figures = "test_accuracy_per_split"
     mean, error = paired_difference(header.summary[figures], first.summary[figures])
-    return f"{100 * mean:+.2f} ± {100 * error:.2f}"
+    return f"{100 * mean:+.2f}" + ("" if error is None else f" ± {100 * error:.2f}")

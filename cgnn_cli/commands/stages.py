@@ -77,8 +77,10 @@ def reject_fixed_options(start: Step, settings: Settings) -> None:
 def chosen_splits(runner: Runner, start: Step, target: str, splits: list[int] | None) -> Iterable[int]:
     """The splits to train on: those asked for, or all that the dataset has."""
     if target not in ("train", "eval") or start.stage.name == "train":
-        if splits:
+        if splits and start.stage.name == "train":
             raise UsageError("--split is for training; the given checkpoint has its splits already")
+        if splits:
+            raise UsageError("--split is for training, and this dataset has no labels to train on")
         return ()
     graph_step = start.find("graph")
     assert graph_step is not None
@@ -138,9 +140,9 @@ def _forecast_line(row: dict[str, Any]) -> str:
     return f"{name:<8} {row['key'][:12]}  {row['cache']}  {row.get('reason', '')}".rstrip()
 
 
-def show_forecast(runner: Runner, step: Step) -> Outcome:
-    """What `--dry-run` prints."""
-    rows = runner.forecast(step)
+def show_forecast(runner: Runner, step: Step, *more: Step) -> Outcome:
+    """What `--dry-run` prints: the artifacts of a plan, and of further plans, each once."""
+    rows = list({row["key"]: row for each in (*more, step) for row in runner.forecast(each)}.values())
     lines = [_forecast_line(row) for row in rows]
     return Outcome(
         "\n".join(lines), {"artifact": None, "key": step.key, "cache": rows[-1]["cache"], "stages": rows, "summary": {}}

@@ -113,16 +113,23 @@ def looks_like_header(table: Table, id_columns: Sequence[int], *, words: Sequenc
     """Whether the first row names the columns.
 
     It does when its fields (or those at `words`) are all well-known words, or when none of its fields is a number
-    while the ids of all other rows are.
+    while the ids, or some other column, of all other rows are.
     """
     first = table.row(0)
     if all(_is_header_word(first[column]) for column in (range(len(first)) if words is None else words)):
         return True
     if table.row_count == 1 or any(as_numbers([field]) is not None for field in first):
         return False
-    if any(as_numbers([table.columns[column][1]]) is None for column in id_columns):
-        return False
-    return all(as_numbers(table.columns[column][1:]) is not None for column in id_columns)
+    others = [column for column in range(len(first)) if column not in id_columns]
+    return all(_numbers_below(table, column) for column in id_columns) or any(
+        _numbers_below(table, column) for column in others
+    )
+
+
+def _numbers_below(table: Table, column: int) -> bool:
+    """Whether a column holds numbers in all rows but the first."""
+    below = table.columns[column]
+    return as_numbers([below[1]]) is not None and as_numbers(below[1:]) is not None
 
 
 def _is_header_word(field: str) -> bool:

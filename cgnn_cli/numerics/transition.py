@@ -58,6 +58,11 @@ def random_walk_laplacian(transition: csr_array) -> csr_array:
     return canonical_csr(diags_array(np.ones(transition.shape[0])) - transition)
 
 
+def is_symmetric(matrix: csr_array) -> bool:
+    """Whether a matrix equals its transpose up to rounding."""
+    return not matrix.nnz or bool(abs(matrix - matrix.T).max() <= 1e-12)
+
+
 def strong_components(adjacency: csr_array) -> tuple[int, np.ndarray]:
     """Number of strongly connected components, and the component of each node."""
     count, labels = connected_components(adjacency, directed=True, connection="strong")

@@ -10,7 +10,7 @@ from cgnn_cli.graph import CommuteTimes, Dilap, Graph
 from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.lowrank import RESIDUAL_GOAL, svd_times, truncated_svd
 from cgnn_cli.numerics.proximity import effective_neighbours, exponential_weights, inverse_weights
-from cgnn_cli.numerics.transition import row_of_entries
+from cgnn_cli.numerics.transition import is_symmetric, row_of_entries
 
 SVD_NOTE = (
     "svd gives the paper's rank-{rank} truncation scores, not expected steps; `--solver exact` gives true commute times"
@@ -85,7 +85,7 @@ def _solve(dilap: Dilap, source: np.ndarray, target: np.ndarray, config: Commute
     notes = [SVD_NOTE.format(rank=rank)]
     if rank < config.rank:
         notes.append(f"--rank {config.rank} is more than this walk has; {rank} was used")
-    factors = truncated_svd(dilap.laplacian, rank, config.solver_seed, symmetric=dilap.summary["symmetric"])
+    factors = truncated_svd(dilap.laplacian, rank, config.solver_seed, symmetric=is_symmetric(dilap.laplacian))
     if factors.residual > RESIDUAL_GOAL:
         notes.append(
             f"the svd stopped at a residual of {factors.residual:.1e} (goal {RESIDUAL_GOAL:.0e}), "

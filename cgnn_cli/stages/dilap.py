@@ -5,7 +5,7 @@ import numpy as np
 from cgnn_cli.configs import DilapConfig
 from cgnn_cli.graph import Dilap, Rewired
 from cgnn_cli.numerics.perron import perron_vector
-from cgnn_cli.numerics.transition import incidence_laplacian, random_walk_laplacian, transition_matrix
+from cgnn_cli.numerics.transition import incidence_laplacian, is_symmetric, random_walk_laplacian, transition_matrix
 
 
 def dilap(rewired: Rewired, config: DilapConfig | None = None) -> Dilap:
@@ -28,6 +28,6 @@ def dilap(rewired: Rewired, config: DilapConfig | None = None) -> Dilap:
             "perron_correction": perron.correction,
             "perron_minimum": float(perron.vector.min()),
             "perron_maximum": float(perron.vector.max()),
-            "symmetric": bool(abs(laplacian - laplacian.T).max() <= 1e-12) if laplacian.nnz else True,
+            "symmetric": is_symmetric(laplacian),
         },
     )

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, CommuteTimes, Graph, Scores
-from cgnn_cli.stages.train import forward
+from cgnn_cli.stages.train import forward, set_up_torch
 
 
 def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) -> np.ndarray:
@@ -39,7 +39,11 @@ def macro_f1(confusion: np.ndarray, f1: np.ndarray) -> float:
 
 
 def evaluate(
-    graph: Graph, times: CommuteTimes | None, checkpoint: Checkpoint, config: TrainConfig, *, device: str = "cpu"
+    graph: Graph,
+    times: CommuteTimes | None,
+    checkpoint: Checkpoint,
+    config: TrainConfig,
+    compute: ComputeConfig | None = None,
 ) -> Scores:
     """Score every model of the checkpoint on its own split."""
     assert graph.labels is not None and graph.splits is not None
@@ -47,6 +51,7 @@ def evaluate(
     for split in numbers:
         if not (graph.splits[split] == TEST).any():
             raise DataError(f"split {split} has no test nodes, so there is nothing to score")
+    device = set_up_torch(compute or ComputeConfig())
     logits = (forward(graph, times, checkpoint, config, split, device).logits for split in numbers)
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
     return score(graph, np.array(numbers), predictions)

@@ -7,8 +7,7 @@ import torch
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.graph import Checkpoint, CommuteTimes, Graph
-from cgnn_cli.resources import allowed_cores
-from cgnn_cli.stages.train import forward
+from cgnn_cli.stages.train import forward, set_up_torch
 
 
 @dataclass(frozen=True)
@@ -29,8 +28,7 @@ def predict_classes(
     compute: ComputeConfig | None = None,
 ) -> Predictions:
     """Mean class probabilities over the models of some splits."""
-    compute = compute or ComputeConfig()
-    torch.set_num_threads(compute.threads or allowed_cores())
-    outputs = [forward(graph, times, checkpoint, config, split, compute.device) for split in splits]
+    device = set_up_torch(compute or ComputeConfig())
+    outputs = [forward(graph, times, checkpoint, config, split, device) for split in splits]
     probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
     return Predictions(probabilities.argmax(axis=1), probabilities.max(axis=1), outputs[0].hidden.cpu().numpy())

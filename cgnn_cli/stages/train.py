@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch.nn.functional as F
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import SPLIT_PARTS, UNUSED, Checkpoint, CommuteTimes, Fit, Graph
 from cgnn_cli.models.adam import Adam
@@ -23,6 +24,7 @@ from cgnn_cli.resources import allowed_cores
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
+CPU = torch.device("cpu")
 HISTORY = ("loss", "validation_loss", "validation_accuracy")
 
 
@@ -38,7 +40,24 @@ def choose_device(name: str) -> torch.device:
         raise UsageError(f"--device {name}: this machine or this torch has no CUDA", "use --device cpu or auto")
     if device.type not in ("cpu", "cuda"):
         raise UsageError(f"--device {name} is not supported", "use auto, cpu, cuda or cuda:0")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise UsageError(f"--device {name}: this machine has {torch.cuda.device_count()} GPUs", "use a lower number")
     return device
+
+
+def set_up_torch(compute: ComputeConfig) -> torch.device:
+    """Threads, determinism and device, as the settings say."""
+    torch.set_num_threads(thread_count(compute))
+    if compute.deterministic:
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA needs to be deterministic
+    if compute.deterministic != torch.are_deterministic_algorithms_enabled():  # the setter imports torch's compiler
+        torch.use_deterministic_algorithms(compute.deterministic)
+    return choose_device(compute.device)
+
+
+def thread_count(compute: ComputeConfig) -> int:
+    """Threads to use; 0 stands for all that the job may use."""
+    return compute.threads or allowed_cores()
 
 
 def scale_features(features: np.ndarray | csr_array, scaling: str) -> np.ndarray | csr_array:
@@ -133,10 +152,7 @@ def fit(
     times: CommuteTimes | None,
     config: TrainConfig,
     split: int,
-    *,
-    device: str = "cpu",
-    threads: int = 1,
-    deterministic: bool = False,
+    compute: ComputeConfig | None = None,
     watch: Watch | None = None,
 ) -> Fit:
     """Train on one split: Adam on the training nodes, evaluation-mode validation after each epoch, early stopping.
@@ -144,11 +160,8 @@ def fit(
     An interrupted training that goes on from a snapshot ends with the same weights, bit for bit, on one machine's
     CPU with the same number of threads.
     """
-    watch = watch or Watch()
-    torch.set_num_threads(threads or allowed_cores())
-    if deterministic != torch.are_deterministic_algorithms_enabled():  # the setter imports torch's compiler: 1.5 s
-        torch.use_deterministic_algorithms(deterministic)
-    task = prepare(graph, times, config, split, choose_device(device))
+    compute, watch = compute or ComputeConfig(), watch or Watch()
+    task = prepare(graph, times, config, split, set_up_torch(compute))
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay)
     snapshot = watch.resume()
     state = _State() if snapshot is None else _restore(snapshot, task, optimiser)
@@ -159,7 +172,7 @@ def fit(
         watch.progress(state.epoch, config.epochs, f"loss {latest['loss']:.3f}  validation {state.best_accuracy:.3f}")
         stop = watch.stop_requested() and state.goes_on(config)
         if stop or watch.snapshot_due():
-            watch.save(_snapshot(state, task, optimiser, threads))
+            watch.save(_snapshot(state, task, optimiser, thread_count(compute)))
         if stop:
             raise StoppedEarly(
                 f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved",
@@ -277,10 +290,10 @@ def forward(
     checkpoint: Checkpoint,
     config: TrainConfig,
     split: int,
-    device: str = "cpu",
+    device: torch.device = CPU,
 ) -> Output:
     """Run a trained model over the whole graph in evaluation mode."""
-    task = prepare(graph, times, config, split, choose_device(device))
+    task = prepare(graph, times, config, split, device)
     task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
     task.network.eval()
     output: Output = task.network(task.x)

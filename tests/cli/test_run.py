@@ -117,4 +117,15 @@ def test_paired_difference() -> None:
     assert mean == pytest.approx(0.4 / 3)
     gaps = np.array([0.1, 0.0, 0.3])
     assert error == pytest.approx(gaps.std(ddof=1) / np.sqrt(3))
-    assert paired_difference([0.5], [0.25]) == (0.25, 0.0)
+    assert paired_difference([0.5], [0.25]) == (0.25, None)
+
+
+def test_dry_run_forecasts_the_comparison_too(cgnn: FrontDoor) -> None:
+    rows = cgnn.ok("run", "--dry-run", "--split", 0, "--json").json["stages"]
+    assert [row["stage"] for row in rows].count("commute") == 4
+    assert len({row["key"] for row in rows}) == len(rows)
+
+
+def test_a_header_over_text_ids_is_seen_by_its_numeric_column(cgnn: FrontDoor) -> None:
+    Path("edges.csv").write_text("payer,payee,amount\nann,bob,2\nbob,cy,3\ncy,ann,1\n")
+    assert cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--json").json["summary"]["nodes"] == 3

@@ -121,3 +121,17 @@ def test_texts_of_all_kinds_are_parsed() -> None:
     assert (config.l2_norm, config.lr, config.layers, config.model) == (True, 1.0, 3, "dirgnn")
     with pytest.raises(UsageError):
         Settings({}, ["train.l2_norm="], environment={})
+
+
+def test_an_empty_variable_is_no_setting_and_an_unknown_one_an_error(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CGNN_TRAIN_LR", "")
+    assert origins(cgnn)["train.lr"]["origin"] == "default"
+    monkeypatch.setenv("CGNN_STROE", "x")
+    assert "did you mean CGNN_STORE?" in cgnn.fails(2, "config", "show")
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--device", "frog"), ("--memory-limit", "much")])
+def test_compute_settings_are_checked_before_anything_runs(cgnn: FrontDoor, flag: str, value: str) -> None:
+    assert flag in cgnn.fails(2, "config", "show", flag, value)

@@ -177,3 +177,18 @@ def test_a_newest_artifact_that_cannot_be_made_again_is_an_upstream_error(cgnn: 
     Path(made["artifact"]).chmod(0o644)
     Path(made["artifact"]).write_bytes(b"")
     assert "train artifact" in cgnn.fails(4, "eval")
+
+
+def test_dry_run_from_named_files_whose_upstream_is_elsewhere(cgnn: FrontDoor) -> None:
+    commute = cgnn.ok("commute", "--dataset", "demo").path
+    graph = cgnn.ok("data", "show", "demo", "--json").json["artifact"]
+    rows = cgnn.ok(
+        "train", "--input", commute, "--input", graph, "--store", "other", "--dry-run", "--json", *SHORT, "--split", 0
+    ).json["stages"]
+    assert [row["stage"] for row in rows] == ["graph", "commute", "fit", "train"]
+
+
+@pytest.mark.parametrize("output", [".", "missing/p.csv"])
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(cgnn: FrontDoor, output: str) -> None:
+    assert output in cgnn.fails(2, "predict", "--dataset", "demo", "--output", output, *SHORT)
+    assert not Path(".cgnn").exists()
