@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -74,6 +75,8 @@ class Session:
         """A runner over this session's store that computes as the settings say and hears requests to stop."""
         compute = self.settings.config("compute")
         assert isinstance(compute, ComputeConfig)
+        if compute.deterministic:  # CUDA reads this when torch is first used
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         return Runner(self.store, self.talker, compute, restart, frozenset(forced), STOPPER)
 
     def finish(self, outcome: Outcome) -> None:

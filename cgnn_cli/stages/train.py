@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,8 +47,6 @@ def choose_device(name: str) -> torch.device:
 def set_up_torch(compute: ComputeConfig) -> torch.device:
     """Threads, determinism and device, as the settings say."""
     torch.set_num_threads(thread_count(compute))
-    if compute.deterministic:
-        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what CUDA needs to be deterministic
     if compute.deterministic != torch.are_deterministic_algorithms_enabled():  # the setter imports torch's compiler
         torch.use_deterministic_algorithms(compute.deterministic)
     return choose_device(compute.device)
