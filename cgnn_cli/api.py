@@ -1,7 +1,7 @@
 """The Python interface: the stages as functions over numpy arrays and scipy matrices.
 
-Nothing here reads or writes a file or prints; randomness comes from the seeds in the configurations. Importing it
-imports torch.
+Only `import_graph` and `load_dataset` touch files, and nothing prints; randomness comes from the seeds in the
+configurations. Importing it imports torch.
 """
 
 from __future__ import annotations
@@ -9,12 +9,16 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.configs import CommuteConfig, DilapConfig, GraphConfig, RewireConfig, SourceConfig, TrainConfig
+from cgnn_cli.datasets.benchmarks import read_benchmark
+from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.demo import demo_graph
 from cgnn_cli.datasets.importing import ImportOptions, import_graph
+from cgnn_cli.datasets.registry import settled
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
-from cgnn_cli.errors import CgnnError, DataError
+from cgnn_cli.datasets.variants import variant
+from cgnn_cli.errors import CgnnError, DataError, UsageError
 from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Rewired, Scores
 from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
@@ -24,6 +28,14 @@ from cgnn_cli.stages.predict import Predictions, predict_classes
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import collect, fit
 from cgnn_cli.watch import Watch
+
+
+def load_dataset(name: str, config: GraphConfig | None = None, source: SourceConfig | None = None) -> Graph:
+    """The demo graph or a benchmark graph, whose files are downloaded and verified where they are missing."""
+    if name != "demo" and name not in BENCHMARKS:
+        raise UsageError(f"unknown dataset {name!r}", f"known: demo, {', '.join(BENCHMARKS)}")
+    graph = demo_graph() if name == "demo" else read_benchmark(name, source or SourceConfig())
+    return variant(graph, settled(name, config or GraphConfig()))
 
 
 def graph_from_arrays(
@@ -76,11 +88,13 @@ __all__ = [
     "DilapConfig",
     "Fit",
     "Graph",
+    "GraphConfig",
     "ImportOptions",
     "Predictions",
     "Rewired",
     "RewireConfig",
     "Scores",
+    "SourceConfig",
     "TrainConfig",
     "Watch",
     "collect",
@@ -91,6 +105,7 @@ __all__ = [
     "fit",
     "graph_from_arrays",
     "import_graph",
+    "load_dataset",
     "predict_classes",
     "rewire",
 ]

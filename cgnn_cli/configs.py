@@ -58,6 +58,36 @@ def option_name(field_name: str) -> str:
 
 
 @dataclass(frozen=True)
+class SourceConfig(StageConfig):
+    """Where the files of datasets come from: never part of a key. Its keys stand outside any section."""
+
+    stage: ClassVar[str] = "source"
+
+    data: str | None = option(None, "Folder of downloaded datasets. Default: CGNN_DATA, or the user's data folder.")
+    mirror: str | None = option(
+        None, "Folder or http(s) address that holds FOLDER/FILE of the datasets; it replaces the upstream addresses."
+    )
+    offline: bool = option(False, "Never touch the network.")
+    accept_standin: bool = option(
+        False, "Take files that are not upstream's; the graph and all results made from it are marked as stand-in."
+    )
+
+
+@dataclass(frozen=True)
+class GraphConfig(StageConfig):
+    """Which form of a dataset's graph is taken: another form is another graph, with another key."""
+
+    stage: ClassVar[str] = "graph"
+
+    undirected: bool = option(False, "Symmetrise the graph, the paper's second setting: every edge goes both ways.")
+    protocol: Literal["default", "published", "per-class", "per-class-1020", "random"] = option(
+        "default",
+        "Splits. published: those stored upstream. per-class: 20 a class, 500 to validate, seeds 0 to 9. "
+        "per-class-1020: the same, seed 1020 only. random: ten of 48/32/20. default: the dataset's own.",
+    )
+
+
+@dataclass(frozen=True)
 class RewireConfig(StageConfig):
     stage: ClassVar[str] = "rewire"
 
@@ -217,4 +247,9 @@ class ComputeConfig(StageConfig):
 CONFIGS: dict[str, type[StageConfig]] = {
     config.stage: config for config in (RewireConfig, DilapConfig, CommuteConfig, TrainConfig, EvalConfig)
 }
-SECTIONS: dict[str, type[StageConfig]] = {**CONFIGS, "compute": ComputeConfig}
+SECTIONS: dict[str, type[StageConfig]] = {
+    "source": SourceConfig,
+    "graph": GraphConfig,
+    **CONFIGS,
+    "compute": ComputeConfig,
+}

@@ -53,6 +53,11 @@ class NumericalError(CgnnError):
     meaning = "a numerical failure: no convergence, or values that cannot be used"
 
 
+class FetchError(CgnnError):
+    exit_code = 9
+    meaning = "a dataset's file that could not be had: not on disk with --offline, not on the mirror, or not downloaded"
+
+
 class StoppedEarly(CgnnError):
     exit_code = 75
     meaning = "stopped early by a signal, the state is saved; run the same command again to go on"

@@ -98,6 +98,7 @@ class Runner:
         else:
             with self.stopper.hold() if step.stage.resumable else nullcontext():
                 data = step.stage.compute(inputs, step.config, self.compute, watch)
+        data.summary.update(_standin_mark(inputs))
         header = Header(
             stage=step.stage.name,
             key=step.key,
@@ -165,6 +166,12 @@ class Runner:
             return "never made in this store"
         nearest = min(candidates, key=len)
         return "differs from the nearest cached one in " + ", ".join(sorted(nearest)) if nearest else "damaged"
+
+
+def _standin_mark(inputs: Inputs) -> dict[str, str]:
+    """What is made from a stand-in is marked with the name of the dataset that it stands for."""
+    names = {data.summary["standin"] for data in inputs.values() if "standin" in data.summary}
+    return {"standin": names.pop()} if names else {}
 
 
 def header_of(step: Step) -> Header:

@@ -4,7 +4,8 @@
     environment        CGNN_TRAIN_LR=0.01
     command line       --set train.lr=0.01, or --lr 0.01
 
-The sections and keys are those of the configuration dataclasses, plus `store` and `dataset` outside any section.
+The sections and keys are those of the configuration dataclasses. `store`, `dataset` and the keys of `source` stand
+outside any section: `mirror`, CGNN_MIRROR.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from cgnn_cli.errors import UsageError
 DEFAULT_FILE = "cgnn.toml"
 DEFAULT_STORE = ".cgnn"
 OTHER_VARIABLES = ("CGNN_CONFIG", "CGNN_DEBUG", "CGNN_CRASH_AT", "CGNN_TEST_DATA")
+OUTSIDE = ("", "source")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
@@ -41,7 +43,7 @@ class Key:
 
     @property
     def path(self) -> str:
-        return f"{self.section}.{self.name}" if self.section else self.name
+        return self.name if self.section in OUTSIDE else f"{self.section}.{self.name}"
 
     @property
     def variable(self) -> str:
@@ -94,8 +96,8 @@ class Settings:
 
     def config(self, section: str) -> StageConfig:
         """The configuration of a section."""
-        names = [key.name for key in KEYS.values() if key.section == section]
-        return SECTIONS[section](**{name: self.value(f"{section}.{name}") for name in names})
+        keys = [key for key in KEYS.values() if key.section == section]
+        return SECTIONS[section](**{key.name: self.value(key.path) for key in keys})
 
     def given_in(self, section: str) -> list[str]:
         """The keys of a section that were given on the command line."""

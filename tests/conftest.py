@@ -1,12 +1,16 @@
 """Shared fixtures, and the line of the summary that says how many real-data tests ran."""
 
 import os
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.front_door import FrontDoor
 
+MakeStandIn = Callable[[str], dict[str, Path]]
 REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
 
 
@@ -23,6 +27,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def real_data() -> Path:
     """The folder of real datasets; only for tests marked `realdata`."""
     return Path(REAL_DATA)
+
+
+@pytest.fixture(scope="session")
+def stand_in(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> MakeStandIn:
+    """Makes the stand-in of a benchmark graph whose files are not among the real data, once; its files by name."""
+    made: dict[str, dict[str, Path]] = {}
+
+    def make(name: str) -> dict[str, Path]:
+        if name not in made:
+            folder = tmp_path_factory.mktemp(name)
+            subprocess.run([sys.executable, real_data / "standins.py", name, folder], check=True)
+            made[name] = {path.name: path for path in folder.rglob("*.*")}
+        return made[name]
+
+    return make
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -152,3 +152,19 @@ def gth_perron(transition: csr_array) -> np.ndarray:
 def dense_tolerance(perron: np.ndarray) -> float:
     """How well two dense methods must agree, relatively: 1e-8, or about 1e-16/min(pi) for a very uneven walk."""
     return 1e-8 if perron.min() >= 1e-6 else 1e-15 / float(perron.min())
+
+
+def toy_arrays(*, shift: int = 0) -> dict[str, np.ndarray]:
+    """A graph of 60 nodes and 3 classes in the heterophilous layout; `shift` changes its features."""
+    rng = np.random.default_rng(1)
+    nodes = 60
+    labels = np.arange(nodes) % 3
+    masks = rng.permutation(nodes) % 3
+    return {
+        "node_features": np.round(rng.standard_normal((nodes, 4)), 2) + shift,
+        "node_labels": labels,
+        "edges": rng.integers(0, nodes, (200, 2)),
+        **{
+            f"{part}_masks": np.stack([masks % 3 == number] * 2) for number, part in enumerate(("train", "val", "test"))
+        },
+    }

@@ -217,10 +217,10 @@ def unpack_artifacts(
     session: Session, file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `cgnn cache pack` wrote.")]
 ) -> Outcome:
     """All of the pack, or nothing where any of it is damaged."""
-    from cgnn_cli.datasets.registry import NAME_PATTERN
+    from cgnn_cli.datasets.registry import RECORD_PATTERN
     from cgnn_cli.store.unpacking import unpack
 
-    unpacked = unpack(session.store, file, NAME_PATTERN)
+    unpacked = unpack(session.store, file, RECORD_PATTERN)
     table = Table("stage", "key", "in the store")
     rows = []
     for header, hit in unpacked.artifacts:

@@ -6,7 +6,7 @@ import typer
 from rich import box
 from rich.table import Table
 
-from cgnn_cli.commands.options import DatasetOption, config_parameters
+from cgnn_cli.commands.options import DATASET_SECTIONS, DatasetOption, config_parameters
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import SECTIONS
 from cgnn_cli.pipeline import COMMANDS
@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
         group,
         "show",
         group="config",
-        extra=config_parameters("compute", *COMMANDS),
+        extra=config_parameters("compute", *COMMANDS, *DATASET_SECTIONS),
         help="Every setting with its value and its origin: flag, --set, environment, file or default.",
         epilog="Example: cgnn config show --set train.lr=0.005",
     )(show)

@@ -75,6 +75,8 @@ class Talker:
         self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}")
         for message in header.summary.get("notes", ()):
             self.note(message)
+        if name := header.summary.get("standin"):
+            self.warn(f"made from a stand-in for {name}: figures say nothing about {name} itself")
 
     def progress(self, done: int, total: int, message: str) -> None:
         """A bar on a terminal; elsewhere a plain line every ten seconds."""

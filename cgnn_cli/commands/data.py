@@ -1,34 +1,53 @@
-"""`cgnn data`: datasets, built in or imported from the user's own files."""
+"""`cgnn data`: datasets, cgnn's own or imported: what there is, and what is in them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.table import Table
 
-from cgnn_cli.commands.options import complete_dataset
+from cgnn_cli.commands.data_fetch import fetch_datasets, verify_datasets
+from cgnn_cli.commands.data_import import import_dataset
+from cgnn_cli.commands.options import DATASET_SECTIONS, complete_dataset, config_parameters
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.datasets.registry import (
-    BUILT_IN,
-    check_import_name,
-    dataset_step,
-    graph_step,
-    known_names,
-    remember,
-)
-from cgnn_cli.errors import UsageError
+from cgnn_cli.datasets.catalogue import BENCHMARKS
+from cgnn_cli.datasets.registry import DEMO, DEMO_TITLE, Datasets
 
-FILES, COLUMNS, SPLITS = "Files", "Columns of the edge file", "Splits"
+LISTED = ("nodes", "edges", "classes", "splits")
 
 
 def register(app: typer.Typer) -> None:
-    data = typer.Typer(no_args_is_help=True, help="Datasets: list them, describe them, import your own files.")
-    command(data, "list", group="data", help="The datasets that --dataset takes.")(list_datasets)
-    command(data, "show", group="data", help="Statistics of a dataset.", epilog="Example: cgnn data show demo")(
-        show_dataset
+    data = typer.Typer(no_args_is_help=True, help="Datasets: list, describe, fetch and verify them, import your own.")
+    source = config_parameters("source")
+    command(data, "list", group="data", extra=source, help="The datasets that --dataset takes, and what is on disk.")(
+        list_datasets
     )
+    command(
+        data,
+        "show",
+        group="data",
+        extra=config_parameters(*DATASET_SECTIONS),
+        help="Statistics of a dataset, beside those expected and those the paper prints.",
+        epilog="Example: cgnn data show demo",
+    )(show_dataset)
+    command(
+        data,
+        "fetch",
+        group="data",
+        extra=source,
+        help="Download benchmark graphs into the data folder, and verify them.",
+        epilog="Example: cgnn data fetch squirrel cora-ml",
+    )(fetch_datasets)
+    command(
+        data,
+        "verify",
+        group="data",
+        extra=source,
+        help="Check the files of benchmark graphs that are on disk: their checksums and their content.",
+        epilog="Example: cgnn data verify squirrel",
+    )(verify_datasets)
     command(
         data,
         "import",
@@ -40,22 +59,50 @@ def register(app: typer.Typer) -> None:
         data,
         name="data",
         rich_help_panel="Graphs",
-        short_help="Datasets: list, show, import. [green]cgnn data import mine --edges edges.csv[/green]",
+        short_help="Datasets: list, show, fetch, verify, import. [green]cgnn data fetch squirrel[/green]",
     )
 
 
 def list_datasets(session: Session) -> Outcome:
-    table = Table("name", "nodes", "edges", "classes", "splits", "what it is")
-    rows: list[dict[str, Any]] = []
-    for name in known_names(session.store):
-        record = session.store.dataset(name)
-        header = session.store.find("graph", record["key"]) if record else None
-        figures = header.summary if header else {}
-        title = BUILT_IN[name].title if name in BUILT_IN else "imported"
-        rows.append({"name": name, "title": title, "in_store": header is not None, **figures})
-        counts = [f"{figures[item]:,}" if item in figures else "" for item in ("nodes", "edges", "classes", "splits")]
-        table.add_row(name, *counts, title)
+    datasets = session.datasets()
+    table = Table("name", *LISTED, "on disk", "what it is", box=box.SIMPLE_HEAD)
+    rows = [_listed(datasets, name) for name in datasets.names()]
+    for row in rows:
+        counts = [f"{row[figure]:,}" if figure in row else "" for figure in LISTED]
+        table.add_row(row["name"], *counts, ", ".join(row["on_disk"]), row["title"])
     return Outcome(table, {"artifact": None, "key": None, "cache": "hit", "summary": {"datasets": rows}})
+
+
+def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
+    """One dataset: the figures of its graph in the store, or else the expected ones, and all that the catalogue has."""
+    from cgnn_cli.datasets.locating import find_files
+
+    record = datasets.store.dataset(name)
+    header = datasets.store.find("graph", record["key"]) if record else None
+    standin = datasets.store.dataset(f"{name}+standin")
+    on_disk = ["store"] if header else []
+    if standin and datasets.store.find("graph", standin["key"]):
+        on_disk.append("stand-in")
+    row: dict[str, Any] = {"name": name, "title": DEMO_TITLE if name == DEMO else "imported"}
+    if name in BENCHMARKS:
+        benchmark = BENCHMARKS[name]
+        found = find_files(benchmark, datasets.source)
+        if len(found) == len(benchmark.files):
+            on_disk.append("files")
+        row |= {
+            "title": benchmark.title,
+            **benchmark.expected,
+            "protocols": list(benchmark.protocols),
+            "paper_settings": benchmark.settings,
+            "citation": benchmark.citation,
+            "licence": benchmark.licence,
+            "files": [
+                {"name": file.name, "folder": benchmark.folder, "address": file.address or None, "drive": file.drive}
+                | {"sha256": file.sha256, "path": str(found[file.name]) if file.name in found else None}
+                for file in benchmark.files
+            ],
+        }
+    return {**row, **(header.summary if header else {}), "on_disk": on_disk, "in_store": header is not None}
 
 
 def show_dataset(
@@ -64,193 +111,99 @@ def show_dataset(
 ) -> Outcome:
     from cgnn_cli.datasets.statistics import graph_statistics
 
-    runner = session.runner()
-    step = dataset_step(session.store, name)
+    runner, datasets, config = session.runner(), session.datasets(), session.graph_config()
+    step = datasets.step(name, config)
     header, hit = runner.obtain(step)
-    imported = session.store.dataset(name).get("summary", {})
-    statistics = {**graph_statistics(runner.data(step)), "repeats": imported.get("repeats", 0)}
-    for note in imported.get("notes", ()):
+    read = datasets.record(name, config, step)
+    statistics = {**graph_statistics(runner.data(step)), "repeats": read.get("repeats", 0)}
+    for note in read.get("notes", ()):
         session.talker.note(note)
-    outcome = Outcome.of_artifact(session.store.path("graph", header.key), header, hit=hit, summary=statistics)
-    outcome.text = _statistics_table(name, statistics)
+    expected, paper = {}, {}
+    if name in BENCHMARKS and not config.undirected:
+        expected, paper = BENCHMARKS[name].expected, BENCHMARKS[name].paper
+    summary = {**statistics, **_origin(name, header.summary), "expected": expected, "paper": paper}
+    outcome = Outcome.of_artifact(session.store.path("graph", header.key), header, hit=hit, summary=summary)
+    outcome.text = _statistics_table(name, statistics, expected, paper)
+    outcome.table = _about(name, header.summary)
     return outcome
 
 
-def _statistics_table(name: str, statistics: dict[str, Any]) -> Table:
-    table = Table(title=name, show_header=False)
-    table.add_column(style="bold")
+def _origin(name: str, summary: dict[str, Any]) -> dict[str, Any]:
+    """Where a graph comes from, and how it was verified."""
+    known = {
+        part: value for part, value in summary.items() if part in ("protocol", "undirected", "verified", "standin")
+    }
+    if name not in BENCHMARKS:
+        return known
+    benchmark = BENCHMARKS[name]
+    return {
+        **known,
+        "protocols": list(benchmark.protocols),
+        "paper_settings": benchmark.settings,
+        "citation": benchmark.citation,
+        "licence": benchmark.licence,
+        "remarks": list(benchmark.remarks),
+    }
+
+
+def _about(name: str, summary: dict[str, Any]) -> Table | None:
+    """What belongs beside the figures of a benchmark graph, for people."""
+    if name not in BENCHMARKS:
+        return None
+    benchmark = BENCHMARKS[name]
+    table = Table(show_header=False, box=None, pad_edge=False)
+    table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for figure, value in statistics.items():
-        title = figure.replace("_", " ")
-        if figure == "splits":
-            for number, parts in enumerate(value):
-                counts = ", ".join(f"{part} {count:,}" for part, count in parts.items())
-                table.add_row(f"split {number}", counts)
-        elif isinstance(value, dict):
-            table.add_row(title, ", ".join(f"{part} {count:,}" for part, count in value.items()))
-        else:
-            table.add_row(title, _figure(value))
+    table.add_row("what it is", benchmark.title)
+    table.add_row("verified by", str(summary.get("verified") or "nothing: it is a stand-in"))
+    table.add_row("splits", f"{summary.get('protocol')}, of {', '.join(benchmark.protocols)}")
+    if benchmark.settings:
+        options = " ".join(f"--{key.replace('_', '-')} {value:g}" for key, value in benchmark.settings.items())
+        table.add_row("paper's settings", options)
+    for remark in benchmark.remarks:
+        table.add_row("remark", remark)
+    table.add_row("cite", benchmark.citation)
+    table.add_row("licence", benchmark.licence)
     return table
 
 
+def _statistics_table(name: str, statistics: dict[str, Any], expected: dict[str, Any], paper: dict[str, Any]) -> Table:
+    """The figures; beside them, where they are known, those expected and those that the paper prints."""
+    compared = bool(expected)
+    table = Table(title=name, show_header=compared, box=box.SIMPLE_HEAD if compared else box.HEAVY_HEAD)
+    table.add_column("", style="bold")
+    table.add_column("here", overflow="fold")
+    if compared:
+        table.add_column("expected")
+        table.add_column("paper")
+    for figure, value in statistics.items():
+        if figure == "splits":
+            beside = [_beside(expected, figure, len(value)), ""] if compared else []
+            table.add_row("splits", f"{len(value):,}", *beside)
+            for number, parts in enumerate(value):
+                counts = ", ".join(f"{part} {count:,}" for part, count in parts.items())
+                table.add_row(f"split {number}", counts)
+            continue
+        beside = [_beside(expected, figure, value), _figure(paper.get(figure, ""))] if compared else []
+        table.add_row(figure.replace("_", " "), _figure(value), *beside)
+    return table
+
+
+def _beside(expected: dict[str, Any], figure: str, value: Any) -> str:
+    """An expected figure, marked where it is not met; shares are expected to three decimals."""
+    if figure not in expected:
+        return ""
+    met = value == expected[figure] or (isinstance(value, float) and round(value, 3) == expected[figure])
+    return _figure(expected[figure]) + ("" if met else "  differs")
+
+
 def _figure(value: Any) -> str:
+    if isinstance(value, str):
+        return value
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{part} {count:,}" for part, count in value.items())
     return f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
-
-
-def import_dataset(
-    session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name for the dataset.")],
-    edges: Annotated[
-        Path,
-        typer.Option(
-            "--edges",
-            help="CSV, TSV or whitespace text (also .gz), Parquet, .npy, or scipy .npz.",
-            show_default=False,
-            rich_help_panel=FILES,
-        ),
-    ],
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            "--features",
-            help="CSV or Parquet with an id column, .npy, or sparse .npz.",
-            show_default=False,
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(
-            "--labels",
-            help="CSV or Parquet of id,label, or .npy with -1 for unknown.",
-            show_default=False,
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    splits: Annotated[
-        Path | None,
-        typer.Option(
-            "--splits",
-            help="CSV or Parquet of id and one train/val/test column a split, or .npz masks.",
-            show_default=False,
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    source_column: Annotated[
-        str | None,
-        typer.Option("--source-column", help="Name, or number from 1.", show_default="1", rich_help_panel=COLUMNS),
-    ] = None,
-    target_column: Annotated[
-        str | None,
-        typer.Option("--target-column", help="Name, or number from 1.", show_default="2", rich_help_panel=COLUMNS),
-    ] = None,
-    weight_column: Annotated[
-        str | None,
-        typer.Option(
-            "--weight-column",
-            help="Weights; repeated edges are summed. Without it repeats count once.",
-            show_default=False,
-            rich_help_panel=COLUMNS,
-        ),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header",
-            help="Whether the first line names the columns.",
-            show_default="detected",
-            rich_help_panel=COLUMNS,
-        ),
-    ] = None,
-    impute: Annotated[
-        Literal["zero"] | None,
-        typer.Option(
-            "--impute",
-            help="zero: NaN and infinite features become 0.",
-            show_default=False,
-            rich_help_panel=FILES,
-        ),
-    ] = None,
-    relabel: Annotated[
-        bool,
-        typer.Option(
-            "--relabel",
-            help="Take the node numbers of .npy and .npz edges as ids, so that they need not be 0..N-1.",
-            rich_help_panel=FILES,
-        ),
-    ] = False,
-    split_ratio: Annotated[
-        str | None,
-        typer.Option(
-            "--split-ratio",
-            help="Shares of train/validation/test in each class.",
-            show_default="48/32/20",
-            rich_help_panel=SPLITS,
-        ),
-    ] = None,
-    per_class: Annotated[
-        int | None,
-        typer.Option("--per-class", help="Training nodes of each class.", show_default=False, rich_help_panel=SPLITS),
-    ] = None,
-    val: Annotated[
-        int | None,
-        typer.Option("--val", help="Validation nodes, with --per-class.", show_default="500", rich_help_panel=SPLITS),
-    ] = None,
-    split_count: Annotated[
-        int | None,
-        typer.Option("--split-count", min=1, help="How many splits.", show_default="10", rich_help_panel=SPLITS),
-    ] = None,
-    split_seed: Annotated[
-        int | None,
-        typer.Option("--split-seed", min=0, help="Seed of the splits.", show_default="0", rich_help_panel=SPLITS),
-    ] = None,
-) -> Outcome:
-    """Read the files, and publish the graph under a name."""
-    from cgnn_cli.datasets.importing import ImportOptions, import_graph
-
-    check_import_name(name)
-    drawn = split_count is not None or split_seed is not None
-    if drawn and (labels is None or splits is not None):
-        raise UsageError(
-            "--split-count and --split-seed are for splits that are drawn from the labels",
-            "leave them out with --splits or without --labels",
-        )
-    options = ImportOptions(
-        edges=edges,
-        features=features,
-        labels=labels,
-        splits=splits,
-        source_column=source_column,
-        target_column=target_column,
-        weight_column=weight_column,
-        header=header,
-        impute=impute,
-        relabel=relabel,
-        split_ratio=split_ratio,
-        per_class=per_class,
-        val=val,
-        split_count=10 if split_count is None else split_count,
-        split_seed=split_seed or 0,
-    )
-    graph = import_graph(options)
-    step = graph_step(graph)
-    runner = session.runner()
-    found, hit = runner.obtain(step)
-    source = {
-        role: str(path)
-        for role, path in (("edges", edges), ("features", features), ("labels", labels), ("splits", splits))
-        if path
-    }
-    remember(session.store, name, step, source, graph.summary)
-    for note in graph.summary.get("notes", ()):
-        session.talker.note(note)
-    summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}
-    session.talker.say(
-        f"{name}: {graph.node_count:,} nodes, {graph.adjacency.nnz:,} edges, {graph.class_count} classes, "
-        f"{graph.split_count} split{'' if graph.split_count == 1 else 's'}"
-    )
-    return Outcome.of_artifact(session.store.path("graph", found.key), found, hit=hit, summary=summary)

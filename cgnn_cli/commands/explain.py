@@ -10,7 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from cgnn_cli.commands.inspect import check_output, write_output
-from cgnn_cli.commands.options import OUTPUT_PANEL, DatasetOption, InputOption, config_parameters, stage_configs
+from cgnn_cli.commands.options import (
+    DATASET_SECTIONS,
+    OUTPUT_PANEL,
+    DatasetOption,
+    InputOption,
+    config_parameters,
+    stage_configs,
+)
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.stages import find_start, reject_fixed_options
 from cgnn_cli.errors import DataError, UpstreamError, UsageError
@@ -24,7 +31,7 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "explain",
-        extra=config_parameters("compute", "rewire", "dilap", "commute"),
+        extra=config_parameters("compute", "rewire", "dilap", "commute", *DATASET_SECTIONS),
         help="One node: its neighbours with times and weights, and what the model says about it.",
         short_help="A node and its neighbours: times, weights, prediction. [green]cgnn explain NODE[/green]",
         epilog="Example: cgnn explain 17 --dataset demo --figure node17.svg",

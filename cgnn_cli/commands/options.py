@@ -16,7 +16,9 @@ from cgnn_cli.settings import DEFAULT_STORE, Settings
 from cgnn_cli.store.artifact import ROOT_TYPES
 from cgnn_cli.store.store import Store
 
-INPUT_PANEL, COMPUTE_PANEL, OUTPUT_PANEL = "Input", "Compute", "Output"
+INPUT_PANEL, DATASET_PANEL, COMPUTE_PANEL, OUTPUT_PANEL = "Input", "Dataset", "Compute", "Output"
+DATASET_SECTIONS = ("source", "graph")
+PANELS = {"source": DATASET_PANEL, "graph": DATASET_PANEL, "compute": COMPUTE_PANEL}
 
 
 def config_parameters(*sections: str) -> list[inspect.Parameter]:
@@ -39,7 +41,7 @@ def config_parameters(*sections: str) -> list[inspect.Parameter]:
 def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
     kind = typing.get_type_hints(config)[item.name]
     flag = option_name(item.name)
-    panel = COMPUTE_PANEL if config.stage == "compute" else f"Stage {config.stage}"
+    panel = PANELS.get(config.stage, f"Stage {config.stage}")
     if kind is bool:
         flag = f"{flag}/--no-{item.name.replace('_', '-')}"
     default = _readable_default(item.default)
@@ -52,7 +54,9 @@ def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
     return Annotated[kind | None, settings]
 
 
-def _readable_default(value: Any) -> str:
+def _readable_default(value: Any) -> str | bool:
+    if value is None:
+        return False
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "1/3" if value == 1 / 3 else str(value)
@@ -65,9 +69,9 @@ def stage_configs(settings: Settings) -> dict[str, StageConfig]:
 
 def complete_dataset(incomplete: str) -> list[str]:
     """Names of datasets, for the shell."""
-    from cgnn_cli.datasets.registry import known_names
+    from cgnn_cli.datasets.registry import Datasets
 
-    return [name for name in known_names(_completion_store()) if name.startswith(incomplete)]
+    return [name for name in Datasets(_completion_store()).names() if name.startswith(incomplete)]
 
 
 def complete_artifact(incomplete: str) -> list[str]:

@@ -10,6 +10,7 @@ import typer
 
 from cgnn_cli.commands.inspect import check_output, write_output
 from cgnn_cli.commands.options import (
+    DATASET_SECTIONS,
     OUTPUT_PANEL,
     DatasetOption,
     InputOption,
@@ -28,7 +29,7 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "predict",
-        extra=config_parameters("compute", "rewire", "dilap", "commute", "train"),
+        extra=config_parameters("compute", "rewire", "dilap", "commute", "train", *DATASET_SECTIONS),
         help="Write the predicted class and its probability for every node.",
         short_help="Predicted class of every node. [green]cgnn predict --output predictions.csv[/green]",
         epilog="Example: cgnn predict --dataset demo --output predictions.csv",
@@ -100,11 +101,12 @@ def predict(
     if embeddings is not None:
         _write_embeddings(embeddings, ids, result.hidden)
         session.talker.say(f"embeddings are those of split {splits[0]}'s model")
+    mark = {name: value for name, value in checkpoint.summary.items() if name == "standin"}
     values = {
         "artifact": str(output),
         "key": checkpoint.key,
         "cache": "hit" if hit else "miss",
-        "summary": {"nodes": len(ids), "splits": splits, "embeddings": str(embeddings) if embeddings else None},
+        "summary": {"nodes": len(ids), "splits": splits, "embeddings": str(embeddings) if embeddings else None, **mark},
     }
     return Outcome(str(output), values)
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from cgnn_cli.commands.options import (
     COMPUTE_PANEL,
+    DATASET_SECTIONS,
     DatasetOption,
     DryRunOption,
     ForceOption,
@@ -55,7 +56,7 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "run",
-        extra=config_parameters("compute", *COMMANDS),
+        extra=config_parameters("compute", *COMMANDS, *DATASET_SECTIONS),
         help="Walk all stages, from a dataset to scores; by default on the embedded demo graph.",
         short_help=f"Walk all stages; by default on the embedded demo graph. [green]{example}[/green]",
         epilog=f"Example: {example}",
@@ -104,7 +105,7 @@ def run(
         if compare:
             rows = _compare(runner, plans, step)
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
-        outcome.table = score_table(rows, name or (graph and name_of(session.store, graph.key)) or "scores")
+        outcome.table = score_table(rows, (graph and name_of(session.store, graph.key, name)) or "scores")
     return outcome
 
 

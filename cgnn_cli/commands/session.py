@@ -16,7 +16,8 @@ from typing import Annotated, Any
 import typer
 
 from cgnn_cli.commands.console import Talker, stdout_console
-from cgnn_cli.configs import ComputeConfig
+from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
+from cgnn_cli.datasets.registry import Datasets
 from cgnn_cli.errors import UsageError
 from cgnn_cli.runner import Runner
 from cgnn_cli.settings import Settings
@@ -78,6 +79,18 @@ class Session:
         if compute.deterministic:  # CUDA reads this when torch is first used
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         return Runner(self.store, self.talker, compute, restart, frozenset(forced), STOPPER)
+
+    def datasets(self, *, write: bool = True) -> Datasets:
+        """The datasets that can be named here; a dry run writes no records."""
+        source = self.settings.config("source")
+        assert isinstance(source, SourceConfig)
+        return Datasets(self.store, source, self.talker, write=write)
+
+    def graph_config(self) -> GraphConfig:
+        """Which form of a dataset is asked for."""
+        config = self.settings.config("graph")
+        assert isinstance(config, GraphConfig)
+        return config
 
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""

@@ -9,6 +9,7 @@ from typing import Any
 import typer
 
 from cgnn_cli.commands.options import (
+    DATASET_SECTIONS,
     DatasetOption,
     DryRunOption,
     ForceOption,
@@ -21,7 +22,7 @@ from cgnn_cli.commands.options import (
 )
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import CONFIGS, option_name
-from cgnn_cli.datasets.registry import dataset_step, name_of
+from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import DataError, UpstreamError, UsageError
 from cgnn_cli.pipeline import COMMANDS, STAGES, Step, plan
 from cgnn_cli.runner import Runner, given_step, named_steps
@@ -40,7 +41,7 @@ def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_
             raise UsageError("--dataset and --input name two different starting points", "give one of them")
         return named_steps(session.store, inputs)[-1]
     if dataset:
-        return dataset_step(session.store, dataset, write_record=not dry_run)
+        return session.datasets(write=not dry_run).step(dataset, session.graph_config())
     previous = PREVIOUS[target]
     if previous == "graph":
         raise UsageError(f"{target} needs a --dataset", "`cgnn data list` shows them; `--dataset demo` always works")
@@ -64,7 +65,7 @@ def _dataset_of(session: Session, step: Step) -> str:
 def reject_fixed_options(start: Step, settings: Settings) -> None:
     """An option of a stage that the given artifact has already been through cannot take effect."""
     order = list(STAGES)
-    for stage in CONFIGS:
+    for stage in CONFIGS if start.make is not None else ("graph", *CONFIGS):
         names = settings.given_in(stage)
         if names and order.index(stage) <= order.index(start.stage.name):
             raise UsageError(
@@ -212,7 +213,7 @@ def _register_stage(app: typer.Typer, target: str) -> None:
     command(
         app,
         target,
-        extra=config_parameters("compute" if learns else "compute.memory_limit", *stages),
+        extra=config_parameters("compute" if learns else "compute.memory_limit", *stages, *DATASET_SECTIONS),
         help=text,
         short_help=f"{text} [green]{example}[/green]",
         epilog=f"Example: {example}",

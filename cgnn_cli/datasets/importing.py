@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency
 from cgnn_cli.datasets.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.node_files import read_features, read_labels
 from cgnn_cli.datasets.nodes import Nodes, collect_nodes, place_features, place_labels
@@ -103,9 +104,7 @@ def import_graph(options: ImportOptions) -> Graph:
         splits=None if codes is None else _make_splits(options, codes, class_names or [], nodes, notes),
     )
     graph.summary.update(
-        edge_lines=len(source),
-        repeats=len(source) - int(adjacency.nnz),
-        self_loops=int(np.count_nonzero(adjacency.diagonal())),
+        edge_counts(len(source), adjacency),
         unlabelled=graph.node_count if codes is None else int((codes < 0).sum()),
         notes=notes,
     )
@@ -114,16 +113,13 @@ def import_graph(options: ImportOptions) -> Graph:
 
 def _adjacency(source: np.ndarray, target: np.ndarray, edges: EdgeList, count: int) -> csr_array:
     """Repeats count once, or have their weights summed, smallest first so that their order does not matter."""
-    key = source * count + target
     if edges.weight is None:
-        key.sort()  # many times faster than np.unique
-        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
-        data = np.ones(len(key))
-    else:
-        order = np.lexsort((edges.weight, key))
-        key, starts = np.unique(key[order], return_index=True)
-        with np.errstate(over="ignore"):
-            data = np.add.reduceat(edges.weight[order], starts)
+        return unit_adjacency(source, target, count)
+    key = source * count + target
+    order = np.lexsort((edges.weight, key))
+    key, starts = np.unique(key[order], return_index=True)
+    with np.errstate(over="ignore"):
+        data = np.add.reduceat(edges.weight[order], starts)
     if not np.isfinite(data).all():
         raise DataError(f"{edges.path}: the summed weights of a repeated edge are infinite", "scale the weights down")
     return canonical_csr(csr_array((data, (key // count, key % count)), shape=(count, count)))

@@ -1,7 +1,8 @@
 """Datasets by name: from a name to the step that provides its graph.
 
 A graph's key is the hash of its content, so the same graph has the same key wherever it came from. The store keeps a
-record per name: which graph it stands for, and a fingerprint of its source that says when it must be made again.
+record per name: which graph it stands for, and a fingerprint of its source that says when it must be made again. Other
+forms of a dataset have records of their own: `citeseer+undirected`, `arxiv-year+standin+per-class`.
 """
 
 from __future__ import annotations
@@ -9,28 +10,210 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from cgnn_cli.configs import GraphConfig, SourceConfig
+from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.pipeline import STAGES, Step
 from cgnn_cli.store.keys import artifact_key
 from cgnn_cli.store.store import Store
 
 if TYPE_CHECKING:
+    from cgnn_cli.datasets.locating import Listener
     from cgnn_cli.graph import Graph
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-DEMO_VERSION = 1
+RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(\+[a-z0-9-]{1,20}){0,3}")
+DEMO = "demo"
+DEMO_SOURCE = {"demo": 1}
+DEMO_TITLE = "embedded social graph with celebrities, generated from a fixed seed"
+RECORDED = ("dataset", "protocol", "undirected", "verified", "standin")
 
 
 @dataclass(frozen=True)
-class BuiltIn:
-    """A dataset that comes with the tool: what it is, a fingerprint of its source, and how it is made."""
+class GraphContent:
+    """What a graph's key is made of. A stand-in never shares a key with the graph it stands for."""
 
-    title: str
-    fingerprint: dict[str, Any]
-    make: Callable[[], Graph]
+    content: str
+    standin: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"content": self.content, **({"standin": True} if self.standin else {})}
+
+
+def graph_step(graph: Graph) -> Step:
+    """The step that provides a graph which is in memory."""
+    from cgnn_cli.store.elements import checksum
+
+    content = GraphContent(checksum(graph.to_elements()), "standin" in graph.summary)
+    described = dataclasses.replace(graph, summary=_summary(graph))
+    return _step(content, lambda: described)
+
+
+def _step(content: GraphContent, make: Callable[[], Graph]) -> Step:
+    key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
+    return Step(STAGES["graph"], content, {}, key, make=make)
+
+
+def _summary(graph: Graph) -> dict[str, Any]:
+    """The figures of a graph that later stages ask for without loading it, and where it comes from."""
+    return {
+        "nodes": graph.node_count,
+        "edges": int(graph.adjacency.nnz),
+        "features": 0 if graph.features is None else int(graph.features.shape[1]),
+        "classes": graph.class_count,
+        "splits": graph.split_count,
+        **{name: graph.summary[name] for name in RECORDED if name in graph.summary},
+    }
+
+
+def remember(store: Store, name: str, step: Step, source: dict[str, Any], summary: dict[str, Any]) -> None:
+    """Write the record of a dataset name."""
+    store.set_dataset(name, {"content": step.config.content, "key": step.key, "source": source, "summary": summary})
+
+
+@dataclass
+class Datasets:
+    """The datasets that a store and the sources of benchmark graphs provide. `write`: records may be written."""
+
+    store: Store
+    source: SourceConfig = field(default_factory=SourceConfig)
+    listener: Listener | None = None
+    write: bool = True
+
+    def names(self) -> list[str]:
+        """All names that `--dataset` takes here: cgnn's own, then imported ones."""
+        own = [DEMO, *BENCHMARKS]
+        return [*own, *(name for name in self.store.dataset_names() if name not in own and "+" not in name)]
+
+    def step(self, name: str, config: GraphConfig | None = None) -> Step:
+        """The step that provides the graph of a name, in the form that is asked for."""
+        config = settled(name, config or GraphConfig())
+        base_name, base = self._base(name)
+        if config == GraphConfig():
+            return base
+        record_name = "+".join([base_name, *_form(config)])
+        source = {"base": base.key, **config.to_dict()}
+
+        def make() -> Graph:
+            from cgnn_cli.datasets.variants import variant
+
+            graph = self._load(base)
+            noted = self.store.dataset(base_name).get("summary", graph.summary)
+            return variant(dataclasses.replace(graph, summary=noted), config)
+
+        return self._recorded(record_name, source, make) or self._make(record_name, source, make)
+
+    def record(self, name: str, config: GraphConfig, step: Step) -> dict[str, Any]:
+        """What was noted when the graph of a step was read."""
+        forms = _form(settled(name, config))
+        for base in (name, f"{name}+standin"):
+            record = self.store.dataset("+".join([base, *forms]))
+            if record.get("key") == step.key:
+                return dict(record["summary"])
+        return {}
+
+    def _base(self, name: str) -> tuple[str, Step]:
+        if name == DEMO:
+            return name, self._recorded(name, DEMO_SOURCE, _demo) or self._make(name, DEMO_SOURCE, _demo)
+        if name in BENCHMARKS:
+            return self._benchmark(name)
+        record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
+        if not record:
+            raise self._unknown(name)
+        return name, _step(_content(record), lambda: _gone(name))
+
+    def _benchmark(self, name: str) -> tuple[str, Step]:
+        """A benchmark graph that the store knows, or one that is read from its files."""
+        from cgnn_cli.datasets.benchmarks import READER_VERSION, read_benchmark
+
+        source: dict[str, Any] = {"benchmark": name, "reader": READER_VERSION}
+
+        def make() -> Graph:
+            return read_benchmark(name, self.source, self.listener)
+
+        expected = BENCHMARKS[name].content
+        step = self._recorded(name, source, make)
+        if step and expected in (None, step.config.content):
+            return name, step
+        standin = f"{name}+standin"
+        if self.source.accept_standin:
+            known = self.store.dataset(standin).get("source", {}).get("files", {})
+            step = self._recorded(standin, {**source, "files": {**known, **self._identities(name)}}, make)
+            if step:
+                return standin, step
+        graph = make()
+        if "standin" in graph.summary:
+            return standin, self._make(standin, {**source, "files": self._identities(name)}, lambda: graph)
+        return name, self._make(name, source, lambda: graph)
+
+    def _identities(self, name: str) -> dict[str, list[int]]:
+        """What tells whether the files of a stand-in that are on disk are still the same."""
+        from cgnn_cli.datasets.locating import find_files
+        from cgnn_cli.store.disk import identity
+
+        found = find_files(BENCHMARKS[name], self.source)
+        return {file: list(identity(path) or ()) for file, path in found.items()}
+
+    def _recorded(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step | None:
+        """The step of a record that was made from this source."""
+        record = self.store.dataset(name)
+        if record.get("source") != source:
+            return None
+        content = _content(record)
+        return _step(content, lambda: _again(name, content, make))
+
+    def _make(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step:
+        graph = make()
+        step = graph_step(graph)
+        if self.write:
+            remember(self.store, name, step, source, graph.summary)
+        return step
+
+    def _load(self, step: Step) -> Graph:
+        """The graph of a step, from the store where it is there."""
+        from cgnn_cli import graph
+        from cgnn_cli.store import artifact as files
+
+        if self.store.find("graph", step.key):
+            found = files.read(self.store.path("graph", step.key))
+            return graph.Graph.from_elements(found.elements, found.header.summary)
+        assert step.make is not None
+        return step.make()  # type: ignore[return-value]
+
+    def _unknown(self, name: str) -> UsageError:
+        from difflib import get_close_matches
+
+        known = self.names()
+        near = get_close_matches(name, known, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        hint = f"known here: {', '.join(known)}; `cgnn data import {name} --edges FILE` adds your own"
+        return UsageError(f"unknown dataset {name!r}{meant}", hint)
+
+
+def settled(name: str, config: GraphConfig) -> GraphConfig:
+    """A protocol that is the dataset's own is its default; one that it does not have is refused."""
+    protocols = BENCHMARKS[name].protocols if name in BENCHMARKS else ("", *DRAWN)
+    if config.protocol == protocols[0]:
+        return dataclasses.replace(config, protocol="default")
+    if config.protocol not in ("default", *protocols):
+        known = ", ".join(filter(None, protocols))
+        raise UsageError(f"{name} has no {config.protocol} splits", f"use --protocol {known}, or leave it out")
+    return config
+
+
+def _content(record: dict[str, Any]) -> GraphContent:
+    return GraphContent(record["content"], "standin" in record.get("summary", {}))
+
+
+def _form(config: GraphConfig) -> list[str]:
+    """The parts of a record's name that say which form of a dataset it is."""
+    return [
+        *(["undirected"] if config.undirected else []),
+        *([config.protocol] if config.protocol != "default" else []),
+    ]
 
 
 def _demo() -> Graph:
@@ -39,95 +222,26 @@ def _demo() -> Graph:
     return demo_graph()
 
 
-BUILT_IN: dict[str, BuiltIn] = {
-    "demo": BuiltIn(
-        "embedded social graph with celebrities, generated from a fixed seed", {"demo": DEMO_VERSION}, _demo
-    ),
-}
+def _again(name: str, content: GraphContent, make: Callable[[], Graph]) -> Graph:
+    """Make the graph of a record again, whose artifact has gone."""
+    step = graph_step(make())
+    if step.config != content:
+        raise UpstreamError(
+            f"the graph of {name} does not come out as it did when its record was written",
+            "it was made from other files or with other library versions; use another --store",
+        )
+    return step.make()  # type: ignore[misc, return-value]
 
 
-@dataclass(frozen=True)
-class GraphContent:
-    """What a graph's key is made of."""
-
-    content: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"content": self.content}
-
-
-def graph_step(graph: Graph) -> Step:
-    """The step that provides a graph which is in memory."""
-    from cgnn_cli.store.elements import checksum
-
-    content = GraphContent(checksum(graph.to_elements()))
-    described = dataclasses.replace(graph, summary=_summary(graph))
-    return Step(STAGES["graph"], content, {}, _graph_key(content), make=lambda: described)
-
-
-def _summary(graph: Graph) -> dict[str, Any]:
-    """The figures of a graph that later stages ask for without loading it."""
-    return {
-        "nodes": graph.node_count,
-        "edges": int(graph.adjacency.nnz),
-        "features": 0 if graph.features is None else int(graph.features.shape[1]),
-        "classes": graph.class_count,
-        "splits": graph.split_count,
-    }
-
-
-def _graph_key(content: GraphContent) -> str:
-    return artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
-
-
-def dataset_step(store: Store, name: str, *, write_record: bool = True) -> Step:
-    """The step that provides the graph of a dataset name; a built-in one gets its record at first use."""
-    record = store.dataset(name)
-    built_in = BUILT_IN.get(name)
-    if record and (built_in is None or record.get("source") == built_in.fingerprint):
-        content = GraphContent(record["content"])
-        return Step(STAGES["graph"], content, {}, _graph_key(content), make=_remake(name, content))
-    if built_in is None:
-        raise _unknown(store, name)
-    graph = built_in.make()
-    step = graph_step(graph)
-    if write_record:
-        remember(store, name, step, built_in.fingerprint, graph.summary)
-    return step
-
-
-def _remake(name: str, content: GraphContent) -> Callable[[], Graph]:
-    """Make the graph of a known name again when its artifact has gone."""
-
-    def make() -> Graph:
-        if name not in BUILT_IN:
-            raise UpstreamError(
-                f"the graph of {name} is no longer in the store", f"import it again with `cgnn data import {name} ...`"
-            )
-        step = graph_step(BUILT_IN[name].make())
-        if step.config != content:
-            raise UpstreamError(
-                f"the graph of {name} does not come out as it did when its record was written",
-                "the record was made with other library versions; use another --store",
-            )
-        return step.make()  # type: ignore[misc, return-value]
-
-    return make
-
-
-def remember(store: Store, name: str, step: Step, source: dict[str, Any], summary: dict[str, Any]) -> None:
-    """Write the record of a dataset name."""
-    store.set_dataset(name, {"content": step.config.content, "key": step.key, "source": source, "summary": summary})
-
-
-def known_names(store: Store) -> list[str]:
-    """All names that `--dataset` takes here: built-in ones, then imported ones."""
-    return [*BUILT_IN, *(name for name in store.dataset_names() if name not in BUILT_IN)]
+def _gone(name: str) -> Graph:
+    raise UpstreamError(
+        f"the graph of {name} is no longer in the store", f"import it again with `cgnn data import {name} ...`"
+    )
 
 
 def check_import_name(name: str) -> None:
     """Refuse names that are taken or that would not be safe as file names."""
-    if name in BUILT_IN:
+    if name == DEMO or name in BENCHMARKS:
         raise UsageError(f"{name} is a dataset of cgnn's own", "choose another name")
     if not NAME_PATTERN.fullmatch(name):
         raise UsageError(
@@ -135,16 +249,7 @@ def check_import_name(name: str) -> None:
         )
 
 
-def name_of(store: Store, graph_key: str) -> str | None:
-    """The dataset name that stands for a graph, where the store knows one."""
-    return next((name for name in store.dataset_names() if store.dataset(name).get("key") == graph_key), None)
-
-
-def _unknown(store: Store, name: str) -> UsageError:
-    from difflib import get_close_matches
-
-    known = known_names(store)
-    near = get_close_matches(name, known, n=1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    hint = f"known here: {', '.join(known)}; `cgnn data import {name} --edges FILE` adds your own"
-    return UsageError(f"unknown dataset {name!r}{meant}", hint)
+def name_of(store: Store, graph_key: str, asked: str | None = None) -> str | None:
+    """The dataset name that stands for a graph, where the store knows one: `asked`, if it does."""
+    names = [name for name in store.dataset_names() if store.dataset(name).get("key") == graph_key]
+    return asked if asked in names else next(iter(names), asked)

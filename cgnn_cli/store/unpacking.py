@@ -185,7 +185,7 @@ def _has_true_key(artifact: Artifact) -> bool:
     if header.stage == "graph":
         from cgnn_cli.store.elements import checksum
 
-        if header.config != {"content": checksum(artifact.elements)}:
+        if header.config.get("content") != checksum(artifact.elements):
             return False
     return header.key == artifact_key(header.stage, header.algorithm, header.config, header.inputs)
 
@@ -194,7 +194,7 @@ def _check_datasets(path: Path, manifest: _Manifest, verified: dict[str, Header]
     """Every dataset record must stand for a graph of the pack."""
     for name, record in manifest.datasets.items():
         graph = verified.get(f"graph/{record['key']}.h5")
-        if graph is None or graph.config != {"content": record["content"]}:
+        if graph is None or graph.config.get("content") != record["content"]:
             raise CorruptError(f"{path} names a dataset {name} whose graph it does not hold", "do not use it")
 
 

@@ -45,6 +45,7 @@ def test_a_small_graph_by_hand() -> None:
         "sparse_features": True,
         "classes": 2,
         "class_sizes": {"x": 2, "y": 2},
+        "test_twins": 0.0,
         "unlabelled": 1,
         "splits": [{"train": 1, "val": 1, "test": 2}],
     }

@@ -23,12 +23,13 @@ from cgnn_cli.configs import SECTIONS as SETTING_SECTIONS
 from cgnn_cli.errors import EXIT_CODES
 from cgnn_cli.pipeline import COMMANDS as STAGE_COMMANDS
 from cgnn_cli.pipeline import STAGES
-from cgnn_cli.settings import KEYS
+from cgnn_cli.settings import KEYS, OUTSIDE
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store import elements as encodings
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
 from cgnn_cli.store.store import Store
 from tests.front_door import FrontDoor
+from tests.graphs import toy_arrays
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -38,6 +39,7 @@ TINY = ("--epochs", 1, "--hidden", 2)
 EXECUTED = {
     "quickstart.md": 7,
     "own-data.md": 18,
+    "datasets.md": 3,
     "pipeline.md": 12,
     "exit-codes.md": 12,
     "configuration.md": 4,
@@ -61,6 +63,15 @@ SECTIONS = {
         "Look inside",
         "The contract",
         "Environment variables",
+    ),
+    "datasets.md": (
+        "The benchmark graphs",
+        "Where the files come from",
+        "What is checked",
+        "Stand-ins",
+        "Splits",
+        "Twins",
+        "Memory",
     ),
     "own-data.md": (
         "Text files",
@@ -218,7 +229,8 @@ def test_every_environment_variable_is_in_the_pipeline_page() -> None:
     sources = "".join(path.read_text(encoding="utf-8") for path in Path(cgnn_cli.__file__).parent.rglob("*.py"))
     (table,) = tables_of(section_of(text_of("pipeline.md"), "## Environment variables"))
     documented = {name for row in table[1:] for name in names_in(row[0])}
-    assert documented == {*re.findall(r"\bCGNN_[A-Z_]+\b", sources), "NO_COLOR", "FORCE_COLOR", "TERM"}
+    outside = {key.variable for key in KEYS.values() if key.section in OUTSIDE}
+    assert documented == {*re.findall(r"\bCGNN_[A-Z_]+\b", sources), *outside, "NO_COLOR", "FORCE_COLOR", "TERM"}
 
 
 def test_stages_are_those_of_the_tool() -> None:
@@ -348,10 +360,10 @@ def test_the_python_page_has_every_public_name() -> None:
 def test_the_settings_page_has_every_section_and_compute_key() -> None:
     (table,) = tables_of(section_of(text_of("configuration.md"), "## Sections and keys"))
     documented = {name: names_in(row[1]) for row in table[1:] for name in names_in(row[0]) or [""]}
-    stages = {section for section, config in SETTING_SECTIONS.items() if fields(config)}
+    stages = {section for section, config in SETTING_SECTIONS.items() if fields(config)} - set(OUTSIDE)
     assert set(documented) == {"", *stages}
     assert set(documented["compute"]) == {field.name for field in fields(SETTING_SECTIONS["compute"])}
-    assert set(documented[""]) == {key.name for key in KEYS.values() if not key.section}
+    assert set(documented[""]) == {key.name for key in KEYS.values() if key.section in OUTSIDE}
 
 
 def test_the_notation_page_names_real_attributes() -> None:
@@ -405,6 +417,14 @@ def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("store")
 
 
+def write_standin(mirror: Path) -> None:
+    """A small graph in place of a benchmark's."""
+    folder = mirror / "roman_empire"
+    folder.mkdir(parents=True)
+    arrays: dict[str, Any] = dict(toy_arrays())
+    np.savez(folder / "roman_empire_directed.npz", **arrays)
+
+
 def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, list[Artifact]]:
     """Artifacts of all stages: of the demo graph, and of a small one with node ids, dense features and no rewiring."""
     Path("edges.csv").write_text("a,b\nb,c\nc,a\nc,d\nd,a\nd,e\n")
@@ -415,9 +435,13 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     cgnn.ok("data", "import", "own", *files_given, "--no-header", "--store", own, "-q")
     cgnn.ok("run", "--dataset", "own", "--method", "none", "--self-share", 0, *TINY, "--store", own, "-q")
     cgnn.ok("run", "--no-compare", "--split", 0, *TINY, "--store", shared_store, "-q")
+    write_standin(Path("mirror"))
+    other = Path("other").absolute()
+    source = ("--dataset", "roman-empire", "--mirror", "mirror", "--accept-standin", "--undirected")
+    cgnn.ok("run", *source, *TINY, "--split", 0, "--store", other, "-q")
     found: dict[str, list[Artifact]] = {}
     for stage in ROOT_TYPES:
-        for root in (own, shared_store):
+        for root in (own, shared_store, other):
             header = Store(root).latest(stage)
             assert header is not None
             found.setdefault(stage, []).append(files.read(Store(root).path(stage, header.key)))
@@ -445,6 +469,8 @@ def test_every_element_is_documented_and_exists(cgnn: FrontDoor, shared_store: P
         assert elements[0] == ["element", "dtype", "shape", "meaning"] and summary[0] == ["summary field", "meaning"]
         documented[stage] = {names_in(row[0])[0]: row for row in elements[1:]}
         fields_written = {field for artifact in found[stage] for field in artifact.header.summary}
+        assert "standin" in fields_written
+        fields_written -= set() if stage == "graph" else {"standin"}
         assert fields_written == {name for row in summary[1:] for name in names_in(row[0])}, stage
         for role in {role.split("-")[0] for artifact in found[stage] for role in artifact.header.inputs}:
             assert re.search(rf"^Inputs:.*(\n.*)?`{role}(-<split>)?`", section, flags=re.MULTILINE), (stage, role)

@@ -12,6 +12,7 @@ PACKAGE = Path(cgnn_cli.__file__).parent
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PICKLERS = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "shelve", "marshal"}
 UNPICKLING_CALLS = {"load", "read_pickle", "jit.load"}
+EXCEPTIONS = {"datasets/restricted_pickle.py": ["import of pickle"]}
 
 # commands -> runner, pipeline -> stages -> numerics, models -> graph, configs, errors: who may not import whom.
 ABOVE_STAGES = {"commands", "runner", "pipeline", "store", "datasets"}
@@ -72,7 +73,8 @@ def part_of(path: Path) -> str:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_nothing_in_the_package_executes_data(path: Path) -> None:
-    assert list(violations(parse(path))) == []
+    admitted = EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), [])
+    assert list(violations(parse(path))) == admitted
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,23 @@
+"""From arrays of sources and targets to the adjacency of an unweighted graph, and the counts that describe it."""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cgnn_cli.numerics.transition import canonical_csr
+
+
+def unit_adjacency(source: np.ndarray, target: np.ndarray, count: int) -> csr_array:
+    """The edges as a matrix of ones; repeats count once, self-loops stay."""
+    key = source * np.int64(count) + target
+    key.sort()  # many times faster than np.unique
+    key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+    return canonical_csr(csr_array((np.ones(len(key)), (key // count, key % count)), shape=(count, count)))
+
+
+def edge_counts(edge_lines: int, adjacency: csr_array) -> dict[str, int]:
+    """How many edges a file has, how many of them are repeats, and how many of the others are self-loops."""
+    return {
+        "edge_lines": edge_lines,
+        "repeats": edge_lines - int(adjacency.nnz),
+        "self_loops": int(np.count_nonzero(adjacency.diagonal())),
+    }

@@ -1,0 +1,49 @@
+"""The .npz files of the CSR family: the parts of two CSR matrices, adjacency and features, and the labels."""
+
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cgnn_cli.datasets.archives import open_archive, read_npz
+from cgnn_cli.datasets.readers.assembly import (
+    FETCH_AGAIN,
+    build_graph,
+    checked_csr,
+    checked_edges,
+    checked_labels,
+    dense_features,
+    sparse_features,
+    sparse_if_mostly_zero,
+)
+from cgnn_cli.errors import DataError
+from cgnn_cli.graph import Graph
+from cgnn_cli.numerics.transition import row_of_entries
+
+
+def read(files: dict[str, Path]) -> Graph:
+    """The graph, with its features as they are stored and without splits, which these files do not have."""
+    (path,) = files.values()
+    labels = checked_labels(read_npz(path, ["labels"])["labels"], path)
+    adjacency = _matrix(path, "adj")
+    if adjacency.shape != (len(labels), len(labels)) or adjacency.data.dtype.kind not in "biuf":
+        kind = f"type {adjacency.data.dtype} and shape {adjacency.shape}"
+        raise DataError(f"{path} has an adjacency of {kind} for {len(labels)} labels", FETCH_AGAIN)
+    stored = adjacency.data != 0
+    edges = checked_edges(row_of_entries(adjacency)[stored], adjacency.indices[stored], len(labels), path)
+    return build_graph(edges, _features(path, len(labels)), labels)
+
+
+def _matrix(path: Path, prefix: str) -> csr_array:
+    parts = read_npz(path, [f"{prefix}_{part}" for part in ("data", "indices", "indptr", "shape")])
+    *matrix, shape = parts.values()
+    return checked_csr(matrix, shape, path)
+
+
+def _features(path: Path, count: int) -> np.ndarray | csr_array:
+    """Sparse features, or the dense ones that some files of the family have in their place."""
+    with open_archive(path) as archive:
+        names = archive.namelist()
+    if "attr_data.npy" in names or "attr_matrix.npy" not in names:
+        return sparse_features(_matrix(path, "attr"), count, path)
+    return sparse_if_mostly_zero(dense_features(read_npz(path, ["attr_matrix"])["attr_matrix"], count, path))
