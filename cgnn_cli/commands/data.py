@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +14,9 @@ from cgnn_cli.commands.data_import import import_dataset
 from cgnn_cli.commands.options import DATASET_SECTIONS, complete_dataset, config_parameters
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.datasets.catalogue import BENCHMARKS
+from cgnn_cli.datasets.locating import find_files, mirror_folder
 from cgnn_cli.datasets.registry import DEMO, DEMO_TITLE, Datasets
+from cgnn_cli.errors import UsageError
 
 LISTED = ("nodes", "edges", "classes", "splits")
 
@@ -65,6 +68,11 @@ def register(app: typer.Typer) -> None:
 
 def list_datasets(session: Session) -> Outcome:
     datasets = session.datasets()
+    try:
+        mirror_folder(datasets.source)
+    except UsageError as error:
+        session.talker.warn(error.message)
+        datasets.source = dataclasses.replace(datasets.source, mirror=None)
     table = Table("name", *LISTED, "on disk", "what it is", box=box.SIMPLE_HEAD)
     rows = [_listed(datasets, name) for name in datasets.names()]
     for row in rows:
@@ -75,8 +83,6 @@ def list_datasets(session: Session) -> Outcome:
 
 def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
     """One dataset: the figures of its graph in the store, or else the expected ones, and all that the catalogue has."""
-    from cgnn_cli.datasets.locating import find_files
-
     record = datasets.store.dataset(name)
     header = datasets.store.find("graph", record["key"]) if record else None
     standin = datasets.store.dataset(f"{name}+standin")
@@ -119,8 +125,8 @@ def show_dataset(
     for note in read.get("notes", ()):
         session.talker.note(note)
     expected, paper = {}, {}
-    if name in BENCHMARKS and not config.undirected:
-        expected, paper = BENCHMARKS[name].expected, BENCHMARKS[name].paper
+    if name in BENCHMARKS:
+        expected, paper = {} if config.undirected else BENCHMARKS[name].expected, BENCHMARKS[name].paper
     summary = {**statistics, **_origin(name, header.summary), "expected": expected, "paper": paper}
     outcome = Outcome.of_artifact(session.store.path("graph", header.key), header, hit=hit, summary=summary)
     outcome.text = _statistics_table(name, statistics, expected, paper)
@@ -169,7 +175,7 @@ def _about(name: str, summary: dict[str, Any]) -> Table | None:
 
 def _statistics_table(name: str, statistics: dict[str, Any], expected: dict[str, Any], paper: dict[str, Any]) -> Table:
     """The figures; beside them, where they are known, those expected and those that the paper prints."""
-    compared = bool(expected)
+    compared = bool(expected or paper)
     table = Table(title=name, show_header=compared, box=box.SIMPLE_HEAD if compared else box.HEAVY_HEAD)
     table.add_column("", style="bold")
     table.add_column("here", overflow="fold")

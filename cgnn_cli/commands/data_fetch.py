@@ -10,7 +10,6 @@ from rich.table import Table
 
 from cgnn_cli.commands.options import COMPUTE_PANEL
 from cgnn_cli.commands.session import Outcome, Session
-from cgnn_cli.configs import SourceConfig
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.errors import CgnnError, DataError, FetchError, UsageError
 
@@ -49,15 +48,19 @@ def fetch_datasets(
     from cgnn_cli.datasets.benchmarks import fetch_benchmark
     from cgnn_cli.datasets.fetching import FetchOptions
 
+    if force and session.source_config().offline:
+        raise UsageError("--force fetches again, and --offline forbids it", "give one of them")
     chosen = _chosen(names, list(BENCHMARKS) if everything else [])
     if not chosen:
         raise UsageError("name a benchmark graph, or --all", f"they are {', '.join(BENCHMARKS)}")
-    source, options = _source(session), FetchOptions(timeout=timeout, retries=retries)
+    source, options = session.source_config(), FetchOptions(timeout=timeout, retries=retries)
     rows: list[dict[str, Any]] = []
     errors: list[CgnnError] = []
     for name in chosen:
         try:
-            checked = fetch_benchmark(name, source, options, session.talker, force=force)
+            checked = fetch_benchmark(
+                name, source, options, session.talker, force=force, lock_timeout=session.store.lock_timeout
+            )
         except (FetchError, DataError) as error:
             if len(chosen) == 1:
                 raise
@@ -73,7 +76,7 @@ def verify_datasets(session: Session, names: NamesArgument = None) -> Outcome:
     from cgnn_cli.datasets.benchmarks import verify_benchmark
     from cgnn_cli.datasets.locating import find_files
 
-    source = _source(session)
+    source = session.source_config()
     complete = [name for name, each in BENCHMARKS.items() if len(find_files(each, source)) == len(each.files)]
     rows: list[dict[str, Any]] = []
     errors: list[CgnnError] = []
@@ -83,15 +86,15 @@ def verify_datasets(session: Session, names: NamesArgument = None) -> Outcome:
         except (FetchError, DataError) as error:
             errors.append(error)
             rows.append({"name": name, "state": "failed", "error": error.message, "hint": error.hint})
+    if names is None:
+        rows += [
+            {"name": name, "state": "incomplete", "notes": [f"{len(found)} of {len(each.files)} files"]}
+            for name, each in BENCHMARKS.items()
+            if name not in complete and (found := find_files(each, source))
+        ]
     if not rows:
         session.talker.note("no benchmark graph is on disk; `cgnn data fetch NAME` fetches one")
     return _outcome(session, rows, errors, "verified")
-
-
-def _source(session: Session) -> SourceConfig:
-    source = session.settings.config("source")
-    assert isinstance(source, SourceConfig)
-    return source
 
 
 def _chosen(names: list[str] | None, default: list[str]) -> list[str]:

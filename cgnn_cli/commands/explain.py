@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.inspect import check_output, write_output
+from cgnn_cli.commands.inspect import check_output, standin_mark, write_output
 from cgnn_cli.commands.options import (
     DATASET_SECTIONS,
     OUTPUT_PANEL,
@@ -83,6 +83,7 @@ def explain(
         "out_count": len(found.out),
         "in_count": len(found.into),
         "figure": str(figure) if figure else None,
+        **standin_mark(header),
     }
     outcome = Outcome.of_artifact(
         step.file or session.store.path(header.stage, header.key), header, hit=hit, summary=summary

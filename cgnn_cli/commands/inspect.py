@@ -174,10 +174,15 @@ def export(
         "artifact": str(output),
         "key": content.header.key,
         "cache": "hit",
-        "summary": {"bytes": len(data)},
+        "summary": {"bytes": len(data), **standin_mark(content.header)},
         "source": str(path),
     }
     return Outcome(str(output), values)
+
+
+def standin_mark(header: Header) -> dict[str, Any]:
+    """The mark of a result that was made from a stand-in."""
+    return {name: value for name, value in header.summary.items() if name == "standin"}
 
 
 def check_output(path: Path | None) -> None:

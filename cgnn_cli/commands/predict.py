@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.inspect import check_output, write_output
+from cgnn_cli.commands.inspect import check_output, standin_mark, write_output
 from cgnn_cli.commands.options import (
     DATASET_SECTIONS,
     OUTPUT_PANEL,
@@ -101,12 +101,16 @@ def predict(
     if embeddings is not None:
         _write_embeddings(embeddings, ids, result.hidden)
         session.talker.say(f"embeddings are those of split {splits[0]}'s model")
-    mark = {name: value for name, value in checkpoint.summary.items() if name == "standin"}
     values = {
         "artifact": str(output),
         "key": checkpoint.key,
         "cache": "hit" if hit else "miss",
-        "summary": {"nodes": len(ids), "splits": splits, "embeddings": str(embeddings) if embeddings else None, **mark},
+        "summary": {
+            "nodes": len(ids),
+            "splits": splits,
+            "embeddings": str(embeddings) if embeddings else None,
+            **standin_mark(checkpoint),
+        },
     }
     return Outcome(str(output), values)
 

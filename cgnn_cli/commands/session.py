@@ -80,11 +80,16 @@ class Session:
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         return Runner(self.store, self.talker, compute, restart, frozenset(forced), STOPPER)
 
-    def datasets(self, *, write: bool = True) -> Datasets:
-        """The datasets that can be named here; a dry run writes no records."""
-        source = self.settings.config("source")
-        assert isinstance(source, SourceConfig)
-        return Datasets(self.store, source, self.talker, write=write)
+    def source_config(self) -> SourceConfig:
+        """Where the files of datasets come from."""
+        config = self.settings.config("source")
+        assert isinstance(config, SourceConfig)
+        return config
+
+    def datasets(self, *, dry_run: bool = False) -> Datasets:
+        """The datasets that can be named here; a dry run reads what is on disk and writes nothing."""
+        obtain = None if dry_run else self.runner().data
+        return Datasets(self.store, self.source_config(), self.talker, obtain)
 
     def graph_config(self) -> GraphConfig:
         """Which form of a dataset is asked for."""

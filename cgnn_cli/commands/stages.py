@@ -41,7 +41,7 @@ def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_
             raise UsageError("--dataset and --input name two different starting points", "give one of them")
         return named_steps(session.store, inputs)[-1]
     if dataset:
-        return session.datasets(write=not dry_run).step(dataset, session.graph_config())
+        return session.datasets(dry_run=dry_run).step(dataset, session.graph_config())
     previous = PREVIOUS[target]
     if previous == "graph":
         raise UsageError(f"{target} needs a --dataset", "`cgnn data list` shows them; `--dataset demo` always works")

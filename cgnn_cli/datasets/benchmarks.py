@@ -6,7 +6,9 @@ other bytes but the same content are accepted and noted. Where neither is known,
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -15,15 +17,27 @@ from typing import TYPE_CHECKING, Any
 from cgnn_cli.configs import SourceConfig
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
 from cgnn_cli.datasets.fetching import FetchOptions
-from cgnn_cli.datasets.locating import Listener, Nobody, copy_files, find_files, obtain_files, remove_files
+from cgnn_cli.datasets.locating import (
+    Listener,
+    Nobody,
+    bring_file,
+    check_reachable,
+    copy_file,
+    fetched_files,
+    find_files,
+    lock_dataset,
+    mirror_folder,
+    place_of,
+)
+from cgnn_cli.datasets.statistics import homophily_of
 from cgnn_cli.datasets.variants import with_protocol
 from cgnn_cli.errors import DataError, FetchError
+from cgnn_cli.store.disk import file_sha256, replace
 
 if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
-READER_VERSION = 1
-STANDIN_HINT = "fetch the genuine files, or add --accept-standin to work with these as a stand-in"
+STANDIN_HINT = "`cgnn data fetch {name} --force` fetches upstream's; --accept-standin works with these as a stand-in"
 
 
 @dataclass(frozen=True)
@@ -38,6 +52,10 @@ class FileCheck:
     def differs(self) -> bool:
         return self.expected is not None and self.received != self.expected
 
+    @property
+    def genuine(self) -> bool:
+        return self.received == self.expected
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -48,24 +66,129 @@ class Checked:
     notes: list[str]
 
 
+def read_benchmark(
+    name: str, source: SourceConfig, listener: Listener | None = None, *, lock_timeout: float = -1
+) -> Graph:
+    """A benchmark graph from its files, which are brought into the data folder where they are missing."""
+    benchmark, listener = BENCHMARKS[name], listener or Nobody()
+    files = find_files(benchmark, source)
+    if len(files) < len(benchmark.files):
+        _check_missing(name, files, source)
+        with lock_dataset(benchmark, source, lock_timeout, listener):
+            files = find_files(benchmark, source)
+            brought = _bring_missing(benchmark, files, source, FetchOptions(), listener)
+            with _removed_if_wrong(benchmark, brought):
+                return load_benchmark(name, {**files, **brought}, accept_standin=source.accept_standin)
+    return load_benchmark(name, files, accept_standin=source.accept_standin)
+
+
 def fetch_benchmark(
-    name: str, source: SourceConfig, options: FetchOptions, listener: Listener, *, force: bool = False
+    name: str,
+    source: SourceConfig,
+    options: FetchOptions,
+    listener: Listener,
+    *,
+    force: bool = False,
+    lock_timeout: float = -1,
 ) -> Checked:
-    """Bring the files of a benchmark graph into the data folder. They are read only if checksums do not settle it."""
+    """Bring the files of a benchmark graph into the data folder; `force` replaces those that are there."""
     benchmark = BENCHMARKS[name]
-    files, new = obtain_files(name, benchmark, source, options, listener, again=force)
+    if not force and len(files := fetched_files(benchmark, source)) == len(benchmark.files):
+        return _checked(name, files, source)
+    with lock_dataset(benchmark, source, lock_timeout, listener):
+        files = {} if force else fetched_files(benchmark, source)
+        if mirror_folder(source) is not None:
+            return _fetch_copies(name, files, source)
+        if force:
+            return _fetch_again(name, source, options, listener)
+        _check_missing(name, files, source)
+        brought = _bring_missing(benchmark, files, source, options, listener)
+        with _removed_if_wrong(benchmark, brought):
+            return _checked(name, {**files, **brought}, source)
+
+
+def _check_missing(name: str, files: dict[str, Path], source: SourceConfig) -> None:
+    missing = [file.name for file in BENCHMARKS[name].files if file.name not in files]
+    if missing:
+        check_reachable(name, BENCHMARKS[name], missing, source)
+
+
+def _fetch_copies(name: str, fetched: dict[str, Path], source: SourceConfig) -> Checked:
+    """Judge the files of a mirror folder in their place, then copy them. Upstream's own files are never replaced."""
+    benchmark = BENCHMARKS[name]
+    files = {**find_files(benchmark, source), **fetched}
+    _check_missing(name, files, source)
+    checked = _checked(name, files, source)
+    genuine = {check.path.name for check in check_files(benchmark, fetched_files(benchmark, source)) if check.genuine}
+    place = place_of(benchmark, source)
+    for path in files.values():
+        if path.parent != place and path.name not in genuine:
+            copy_file(path, place / path.name)
+    return dataclasses.replace(
+        checked, files=[dataclasses.replace(check, path=place / check.path.name) for check in checked.files]
+    )
+
+
+def _bring_missing(
+    benchmark: Benchmark,
+    present: dict[str, Path],
+    source: SourceConfig,
+    options: FetchOptions,
+    listener: Listener,
+) -> dict[str, Path]:
+    """The files that were missing. Whole files stay when a later one fails: the next command goes on from there."""
+    brought = {}
+    for file in benchmark.files:
+        if file.name not in present:
+            target = place_of(benchmark, source) / file.name
+            bring_file(benchmark, file, target, source, options, listener)
+            brought[file.name] = target
+    return brought
+
+
+@contextlib.contextmanager
+def _removed_if_wrong(benchmark: Benchmark, brought: dict[str, Path]) -> Iterator[None]:
+    """Of files that were just brought and are refused, only those with upstream's checksum stay."""
     try:
-        checks = check_files(benchmark, files)
-        if all(check.expected == check.received for check in checks):
-            verified, notes = "checksum", list[str]()
-        else:
-            summary = load_benchmark(name, files, accept_standin=source.accept_standin).summary
-            verified, notes = summary["verified"], summary["notes"]
+        yield
     except DataError:
-        remove_files(new)
+        wrong = [check.path for check in check_files(benchmark, brought) if not check.genuine]
+        for path in wrong:
+            path.unlink(missing_ok=True)
+        for folder in {path.parent for path in wrong}:
+            with contextlib.suppress(OSError):
+                folder.rmdir()  # if it is empty
         raise
-    copy_files(benchmark, files, source)
-    return Checked(checks, verified, notes)
+
+
+def _fetch_again(name: str, source: SourceConfig, options: FetchOptions, listener: Listener) -> Checked:
+    """Bring all files beside those that are there, and replace these only when the new ones have been judged."""
+    benchmark = BENCHMARKS[name]
+    place = place_of(benchmark, source)
+    staged = {file.name: place / f".{file.name}.new" for file in benchmark.files}
+    try:
+        for file in benchmark.files:
+            staged[file.name].unlink(missing_ok=True)
+            bring_file(benchmark, file, staged[file.name], source, options, listener)
+        checked = _checked(name, staged, source)
+        for file_name, path in staged.items():
+            replace(path, place / file_name)
+    finally:
+        for path in staged.values():
+            path.unlink(missing_ok=True)
+    pairs = zip(staged, checked.files, strict=True)
+    renamed = [dataclasses.replace(check, path=place / file_name) for file_name, check in pairs]
+    return dataclasses.replace(checked, files=renamed)
+
+
+def _checked(name: str, files: dict[str, Path], source: SourceConfig) -> Checked:
+    """Judge files by their checksums; they are read only if these do not settle it."""
+    benchmark = BENCHMARKS[name]
+    checks = check_files(benchmark, files)
+    if all(check.genuine for check in checks):
+        return Checked(checks, "checksum", [])
+    summary = load_benchmark(name, files, accept_standin=source.accept_standin).summary
+    return Checked(checks, summary["verified"], summary["notes"])
 
 
 def verify_benchmark(name: str, source: SourceConfig) -> Checked:
@@ -80,23 +203,11 @@ def verify_benchmark(name: str, source: SourceConfig) -> Checked:
 
 def check_files(benchmark: Benchmark, files: dict[str, Path]) -> list[FileCheck]:
     """The sha256 of each file."""
-    from cgnn_cli.store.disk import file_sha256
-
     expected = {file.name: file.sha256 for file in benchmark.files}
     try:
         return [FileCheck(path, file_sha256(path), expected[name]) for name, path in files.items()]
     except OSError as error:
         raise DataError(f"{error.filename} cannot be read: {error.strerror}", "check its permissions") from error
-
-
-def read_benchmark(name: str, source: SourceConfig, listener: Listener | None = None) -> Graph:
-    """A benchmark graph from its files, which are downloaded where they are missing."""
-    files, new = obtain_files(name, BENCHMARKS[name], source, FetchOptions(), listener or Nobody())
-    try:
-        return load_benchmark(name, files, accept_standin=source.accept_standin)
-    except DataError:
-        remove_files(new)
-        raise
 
 
 def load_benchmark(name: str, files: dict[str, Path], *, accept_standin: bool) -> Graph:
@@ -157,7 +268,13 @@ def disagreements(name: str, graph: Graph) -> dict[str, tuple[Any, Any]]:
         "classes": graph.class_count,
         "splits": graph.split_count,
     }
-    return {figure: (value, expected[figure]) for figure, value in found.items() if value != expected[figure]}
+    pairs: dict[str, tuple[Any, Any]] = {figure: (value, expected[figure]) for figure, value in found.items()}
+    wrong = {figure: pair for figure, pair in pairs.items() if pair[0] != pair[1]}
+    homophily = homophily_of(graph) or 0.0
+    published = BENCHMARKS[name].paper.get("homophily", homophily)
+    if not wrong and round(homophily, 2) != round(published, 2):
+        wrong["homophily"] = (round(homophily, 3), published)
+    return wrong
 
 
 def _difference(check: FileCheck) -> str:
@@ -166,7 +283,10 @@ def _difference(check: FileCheck) -> str:
 
 def _refusal(name: str, different: list[FileCheck], graph: Graph | None = None) -> DataError:
     if different:
-        return DataError(_difference(different[0]), STANDIN_HINT)
+        return DataError(_difference(different[0]), STANDIN_HINT.format(name=name))
     wrong = disagreements(name, graph) if graph is not None else {}
     figures = ", ".join(f"{figure} {found:,} (expected {wanted:,})" for figure, (found, wanted) in wrong.items())
-    return DataError(f"the files of {name} do not hold the published graph: {figures or 'other content'}", STANDIN_HINT)
+    return DataError(
+        f"the files of {name} do not hold the published graph: {figures or 'other content'}",
+        STANDIN_HINT.format(name=name),
+    )

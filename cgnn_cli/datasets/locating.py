@@ -1,8 +1,11 @@
-"""Where the files of a benchmark graph are: in a mirror folder, in the data folder, or to be downloaded there."""
+"""Where the files of a benchmark graph are: in a mirror folder, in the data folder, or to be brought there."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import quote
@@ -11,15 +14,18 @@ from cgnn_cli.configs import SourceConfig
 from cgnn_cli.datasets.catalogue import MIB, Benchmark, UpstreamFile
 from cgnn_cli.datasets.fetching import FetchOptions, download, drive_address, drive_page
 from cgnn_cli.errors import FetchError, ResourceError, UsageError
-from cgnn_cli.store.disk import replace
+from cgnn_cli.store.disk import replace, sync
+from cgnn_cli.store.locking import hold_lock
 
 SCHEMES = ("http://", "https://")
 
 
 class Listener(Protocol):
-    """Who is told about notes and progress."""
+    """Who is told about notes, warnings and progress."""
 
     def note(self, message: str) -> None: ...
+
+    def warn(self, message: str) -> None: ...
 
     def progress(self, done: int, total: int, message: str) -> None: ...
 
@@ -28,6 +34,9 @@ class Nobody:
     """A listener that keeps silent."""
 
     def note(self, message: str) -> None:
+        pass
+
+    def warn(self, message: str) -> None:
         pass
 
     def progress(self, done: int, total: int, message: str) -> None:
@@ -39,9 +48,17 @@ def data_folder(source: SourceConfig) -> Path:
     from platformdirs import user_data_path
 
     try:
-        return Path(source.data).expanduser().absolute() if source.data else user_data_path("cgnn")
+        folder = Path(source.data).expanduser().absolute() if source.data else user_data_path("cgnn")
     except (RuntimeError, FileNotFoundError) as error:
-        raise UsageError(f"the data folder {source.data} cannot be located: {error}", "give --data") from error
+        raise UsageError(f"the folder of datasets cannot be located: {error}", "give an absolute --data") from error
+    if not folder.is_absolute():
+        raise UsageError("the folder of datasets cannot be located: there is no home folder", "give --data")
+    return folder
+
+
+def place_of(benchmark: Benchmark, source: SourceConfig) -> Path:
+    """The folder of a benchmark graph in the data folder."""
+    return data_folder(source) / benchmark.folder
 
 
 def mirror_folder(source: SourceConfig) -> Path | None:
@@ -54,86 +71,39 @@ def mirror_folder(source: SourceConfig) -> Path | None:
     return folder
 
 
-def find_file(benchmark: Benchmark, file: UpstreamFile, source: SourceConfig) -> Path | None:
-    """A file that is on disk."""
-    for root in (mirror_folder(source), data_folder(source)):
-        if root is not None and (path := root / benchmark.folder / file.name).is_file():
-            return path
-    return None
-
-
 def find_files(benchmark: Benchmark, source: SourceConfig) -> dict[str, Path]:
-    """The files that are on disk, by their upstream names."""
-    found = {file.name: find_file(benchmark, file, source) for file in benchmark.files}
-    return {name: path for name, path in found.items() if path is not None}
+    """The files that are on disk, by their upstream names: those of a mirror folder, then those of the data folder."""
+    mirror = mirror_folder(source)
+    found = {} if mirror is None else _present(benchmark, mirror / benchmark.folder)
+    if len(found) < len(benchmark.files):
+        found = {**_present(benchmark, place_of(benchmark, source)), **found}
+    return found
 
 
-def obtain_files(
-    name: str,
-    benchmark: Benchmark,
-    source: SourceConfig,
-    options: FetchOptions,
-    listener: Listener,
-    *,
-    again: bool = False,
-) -> tuple[dict[str, Path], list[Path]]:
-    """All files of a benchmark graph, and which of them were downloaded just now; `again`: also those on disk."""
-    found = {} if again and mirror_folder(source) is None else find_files(benchmark, source)
-    missing = [file for file in benchmark.files if file.name not in found]
-    if missing:
-        _check_reachable(name, benchmark, missing, source)
-    new: list[Path] = []
-    try:
-        for file in missing:
-            target = data_folder(source) / benchmark.folder / file.name
-            fresh = target.with_name(f".{file.name}.new") if target.exists() else target
-            _download(benchmark, file, fresh, source, options, listener)
-            replace(fresh, target)
-            new.append(target)
-            found[file.name] = target
-    except BaseException:
-        remove_files(new)
-        raise
-    return {file.name: found[file.name] for file in benchmark.files}, new
+def fetched_files(benchmark: Benchmark, source: SourceConfig) -> dict[str, Path]:
+    """The files that are in the data folder, by their upstream names."""
+    return _present(benchmark, place_of(benchmark, source))
 
 
-def remove_files(paths: list[Path]) -> None:
-    """Remove downloaded files that turned out to be unusable, and their folder if nothing else is in it."""
-    for path in paths:
-        path.unlink(missing_ok=True)
-    for folder in {path.parent for path in paths}:
-        if folder.is_dir() and not any(folder.iterdir()):
-            folder.rmdir()
+def _present(benchmark: Benchmark, folder: Path) -> dict[str, Path]:
+    return {file.name: path for file in benchmark.files if (path := folder / file.name).is_file()}
 
 
-def copy_files(benchmark: Benchmark, files: dict[str, Path], source: SourceConfig) -> list[Path]:
-    """Copy files into the data folder, each whole or not at all; those that lie there already stay."""
-    folder = data_folder(source) / benchmark.folder
-    copied: list[Path] = []
-    for name, path in files.items():
-        target = folder / name
-        if path.absolute() == target:
-            continue
-        temporary = folder / f".{name}.part"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, temporary)
-            replace(temporary, target)
-        except OSError as error:
-            temporary.unlink(missing_ok=True)
-            remove_files(copied)
-            raise ResourceError(f"cannot write {target}: {error.strerror or error}", "choose another --data") from error
-        copied.append(target)
-    return copied
+def lock_dataset(
+    benchmark: Benchmark, source: SourceConfig, timeout: float, listener: Listener
+) -> contextlib.AbstractContextManager[None]:
+    """Only one process at a time brings the files of a benchmark graph and judges them."""
+    path = data_folder(source) / ".locks" / f"{benchmark.folder}.lock"
+    return hold_lock(path, f"fetching {benchmark.folder}", timeout, listener.warn)
 
 
-def _check_reachable(name: str, benchmark: Benchmark, missing: list[UpstreamFile], source: SourceConfig) -> None:
+def check_reachable(name: str, benchmark: Benchmark, missing: Iterable[str], source: SourceConfig) -> None:
     """Files that are neither on disk nor to be downloaded are named, with what to do."""
-    names = ", ".join(file.name for file in missing)
-    place = data_folder(source) / benchmark.folder
+    names = ", ".join(missing)
+    place = place_of(benchmark, source)
     if source.offline:
         raise FetchError(
-            f"{name} is not on disk, and --offline forbids to download it; missing: {names}",
+            f"{name} is not on disk, and nothing is to be downloaded (--offline, or a dry run); missing: {names}",
             f"run `cgnn data fetch {name}` on a machine with internet and copy the files to {place}, "
             "or name a --mirror folder",
         )
@@ -144,7 +114,7 @@ def _check_reachable(name: str, benchmark: Benchmark, missing: list[UpstreamFile
         )
 
 
-def _download(
+def bring_file(
     benchmark: Benchmark,
     file: UpstreamFile,
     target: Path,
@@ -152,14 +122,17 @@ def _download(
     options: FetchOptions,
     listener: Listener,
 ) -> None:
-    """From the mirror, whose files are checked when they are read, or from upstream, with its checksum."""
+    """Download a file to its target: from a mirror, whose files are judged when read, or upstream by its checksum."""
     if source.mirror is not None:
         address, sha256 = f"{source.mirror.rstrip('/')}/{benchmark.folder}/{quote(file.name)}", None
     else:
         address, sha256 = drive_address(file.drive) if file.drive else file.address, file.sha256
 
     def progress(done: int, total: int, message: str) -> None:
-        listener.progress(done // MIB, max(total // MIB, 1), f"MiB, {message}")
+        if total:
+            listener.progress(done // MIB, max(total // MIB, 1), f"MiB, {message}")
+        else:
+            listener.note(message)
 
     try:
         download(address, target, sha256=sha256, options=options, progress=progress, limit=file.limit)
@@ -167,6 +140,23 @@ def _download(
         if file.drive and source.mirror is None:
             raise FetchError(
                 f"{file.name} could not be fetched from Google Drive: {error.message}",
-                f"open {drive_page(file.drive)} in a browser, save the file as {target}, and run the command again",
+                f"open {drive_page(file.drive)} in a browser, save the file as "
+                f"{place_of(benchmark, source) / file.name}, and run the command again",
             ) from error
         raise
+
+
+def copy_file(path: Path, target: Path) -> None:
+    """Copy a file, whole or not at all."""
+    temporary = target.with_name(f".{target.name}.{os.urandom(6).hex()}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, temporary)
+        sync(temporary)
+        replace(temporary, target)
+    except OSError as error:
+        hint = "free some space there, or choose another folder with --data"
+        raise ResourceError(f"{target.parent} cannot be written: {error.strerror or error}", hint) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -11,10 +11,11 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import GraphConfig, SourceConfig
-from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN
+from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN, READER_VERSION
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.pipeline import STAGES, Step
 from cgnn_cli.store.keys import artifact_key
@@ -76,12 +77,20 @@ def remember(store: Store, name: str, step: Step, source: dict[str, Any], summar
 
 @dataclass
 class Datasets:
-    """The datasets that a store and the sources of benchmark graphs provide. `write`: records may be written."""
+    """The datasets that a store and the sources of benchmark graphs provide.
+
+    `obtain` gives the graph of a step from the store, where it is put if it is not there; without it nothing is
+    written and nothing is downloaded, as in a dry run.
+    """
 
     store: Store
     source: SourceConfig = field(default_factory=SourceConfig)
     listener: Listener | None = None
-    write: bool = True
+    obtain: Callable[[Step], Graph] | None = None
+
+    def __post_init__(self) -> None:
+        if self.obtain is None:
+            self.source = dataclasses.replace(self.source, offline=True)
 
     def names(self) -> list[str]:
         """All names that `--dataset` takes here: cgnn's own, then imported ones."""
@@ -91,20 +100,22 @@ class Datasets:
     def step(self, name: str, config: GraphConfig | None = None) -> Step:
         """The step that provides the graph of a name, in the form that is asked for."""
         config = settled(name, config or GraphConfig())
+        forms = _form(config)
+        if forms and (step := self._form_without_base(name, config)):
+            return step
         base_name, base = self._base(name)
-        if config == GraphConfig():
+        if not forms:
             return base
-        record_name = "+".join([base_name, *_form(config)])
-        source = {"base": base.key, **config.to_dict()}
 
         def make() -> Graph:
             from cgnn_cli.datasets.variants import variant
 
-            graph = self._load(base)
+            graph = self.obtain(base) if self.obtain else _made(base)
             noted = self.store.dataset(base_name).get("summary", graph.summary)
             return variant(dataclasses.replace(graph, summary=noted), config)
 
-        return self._recorded(record_name, source, make) or self._make(record_name, source, make)
+        record_name, source = "+".join([base_name, *forms]), {"base": base.key, **config.to_dict()}
+        return self._recorded(record_name, source, make) or self._made_now(record_name, source, make)
 
     def record(self, name: str, config: GraphConfig, step: Step) -> dict[str, Any]:
         """What was noted when the graph of a step was read."""
@@ -115,9 +126,18 @@ class Datasets:
                 return dict(record["summary"])
         return {}
 
+    def _form_without_base(self, name: str, config: GraphConfig) -> Step | None:
+        """A form that came here in a pack, without the graph that it was made from."""
+        for base in (name, f"{name}+standin") if self.source.accept_standin else (name,):
+            record_name = "+".join([base, *_form(config)])
+            record = self.store.dataset(record_name)
+            if record and not self.store.dataset(base) and record["source"] == {**record["source"], **config.to_dict()}:
+                return _step(_content(record), partial(_gone, record_name))
+        return None
+
     def _base(self, name: str) -> tuple[str, Step]:
         if name == DEMO:
-            return name, self._recorded(name, DEMO_SOURCE, _demo) or self._make(name, DEMO_SOURCE, _demo)
+            return name, self._recorded(name, DEMO_SOURCE, _demo) or self._made_now(name, DEMO_SOURCE, _demo)
         if name in BENCHMARKS:
             return self._benchmark(name)
         record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
@@ -126,36 +146,46 @@ class Datasets:
         return name, _step(_content(record), lambda: _gone(name))
 
     def _benchmark(self, name: str) -> tuple[str, Step]:
-        """A benchmark graph that the store knows, or one that is read from its files."""
-        from cgnn_cli.datasets.benchmarks import READER_VERSION, read_benchmark
-
+        """A benchmark graph: the genuine one, or a stand-in where that is accepted."""
         source: dict[str, Any] = {"benchmark": name, "reader": READER_VERSION}
-
-        def make() -> Graph:
-            return read_benchmark(name, self.source, self.listener)
-
-        expected = BENCHMARKS[name].content
-        step = self._recorded(name, source, make)
-        if step and expected in (None, step.config.content):
+        content = BENCHMARKS[name].content
+        if content is None:
+            source["files"] = self._identities(name, name)
+        step = self._recorded(name, source, lambda: self._read(name))
+        if step and content in (None, step.config.content):
             return name, step
+        if content is not None and not self.source.accept_standin:  # the key is known before anything is read
+            return name, _step(GraphContent(content), lambda: self._read_and_remember(name, source))
         standin = f"{name}+standin"
         if self.source.accept_standin:
-            known = self.store.dataset(standin).get("source", {}).get("files", {})
-            step = self._recorded(standin, {**source, "files": {**known, **self._identities(name)}}, make)
-            if step:
+            source["files"] = self._identities(name, standin)
+            if step := self._recorded(standin, source, lambda: self._read(name)):
                 return standin, step
-        graph = make()
+        graph = self._read(name)
+        source["files"] = self._identities(name, "")
         if "standin" in graph.summary:
-            return standin, self._make(standin, {**source, "files": self._identities(name)}, lambda: graph)
-        return name, self._make(name, source, lambda: graph)
+            return standin, self._made_now(standin, source, lambda: graph)
+        if content is not None:
+            del source["files"]
+        return name, self._made_now(name, source, lambda: graph)
 
-    def _identities(self, name: str) -> dict[str, list[int]]:
-        """What tells whether the files of a stand-in that are on disk are still the same."""
+    def _read(self, name: str) -> Graph:
+        from cgnn_cli.datasets.benchmarks import read_benchmark
+
+        return read_benchmark(name, self.source, self.listener, lock_timeout=self.store.lock_timeout)
+
+    def _read_and_remember(self, name: str, source: dict[str, Any]) -> Graph:
+        step = self._made_now(name, source, lambda: self._read(name))
+        return _made(step)
+
+    def _identities(self, name: str, record_name: str) -> dict[str, list[int]]:
+        """What tells whether files are still those of a record: of those on disk, and of the record's for the rest."""
         from cgnn_cli.datasets.locating import find_files
         from cgnn_cli.store.disk import identity
 
+        known = self.store.dataset(record_name).get("source", {}).get("files", {}) if record_name else {}
         found = find_files(BENCHMARKS[name], self.source)
-        return {file: list(identity(path) or ()) for file, path in found.items()}
+        return {**known, **{file: list(identity(path) or ()) for file, path in found.items()}}
 
     def _recorded(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step | None:
         """The step of a record that was made from this source."""
@@ -165,23 +195,12 @@ class Datasets:
         content = _content(record)
         return _step(content, lambda: _again(name, content, make))
 
-    def _make(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step:
+    def _made_now(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step:
         graph = make()
         step = graph_step(graph)
-        if self.write:
+        if self.obtain is not None:
             remember(self.store, name, step, source, graph.summary)
         return step
-
-    def _load(self, step: Step) -> Graph:
-        """The graph of a step, from the store where it is there."""
-        from cgnn_cli import graph
-        from cgnn_cli.store import artifact as files
-
-        if self.store.find("graph", step.key):
-            found = files.read(self.store.path("graph", step.key))
-            return graph.Graph.from_elements(found.elements, found.header.summary)
-        assert step.make is not None
-        return step.make()  # type: ignore[return-value]
 
     def _unknown(self, name: str) -> UsageError:
         from difflib import get_close_matches
@@ -230,7 +249,12 @@ def _again(name: str, content: GraphContent, make: Callable[[], Graph]) -> Graph
             f"the graph of {name} does not come out as it did when its record was written",
             "it was made from other files or with other library versions; use another --store",
         )
-    return step.make()  # type: ignore[misc, return-value]
+    return _made(step)
+
+
+def _made(step: Step) -> Graph:
+    assert step.make is not None
+    return step.make()  # type: ignore[return-value]
 
 
 def _gone(name: str) -> Graph:

@@ -58,7 +58,7 @@ def _label_statistics(graph: Graph) -> dict[str, Any]:
     figures: dict[str, Any] = {"homophily": None, "classes": graph.class_count, "class_sizes": {}}
     if graph.labels is not None:
         sizes = np.bincount(graph.labels[graph.labels >= 0], minlength=graph.class_count)
-        figures["homophily"] = _homophily(graph.edges, graph.labels)
+        figures["homophily"] = homophily_of(graph)
         figures["class_sizes"] = dict(zip(graph.class_labels(), sizes.tolist(), strict=True))
     figures["test_twins"] = None if graph.splits is None else twin_share(graph.adjacency, graph.splits)
     figures["unlabelled"] = graph.node_count if graph.labels is None else int((graph.labels < 0).sum())
@@ -66,9 +66,11 @@ def _label_statistics(graph: Graph) -> dict[str, Any]:
     return figures
 
 
-def _homophily(clean: csr_array, labels: np.ndarray) -> float | None:
+def homophily_of(graph: Graph) -> float | None:
     """The share of edges between labelled nodes that join two of the same class."""
-    source, target = labels[row_of_entries(clean)], labels[clean.indices]
+    if graph.labels is None:
+        return None
+    source, target = graph.labels[row_of_entries(graph.edges)], graph.labels[graph.edges.indices]
     known = (source >= 0) & (target >= 0)
     return float((source == target)[known].mean()) if known.any() else None
 

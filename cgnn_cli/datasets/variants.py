@@ -39,5 +39,8 @@ def with_protocol(graph: Graph, protocol: str) -> Graph:
     else:
         count, seed = (1, FIXED_SEED) if protocol == "per-class-1020" else (RUNS, 0)
         names = graph.class_labels()
-        splits = per_class_splits(graph.labels, PER_CLASS, DEFAULT_VALIDATION, count, seed, class_names=names)
+        try:
+            splits = per_class_splits(graph.labels, PER_CLASS, DEFAULT_VALIDATION, count, seed, class_names=names)
+        except DataError as error:
+            raise DataError(error.message, "use --protocol random") from error
     return dataclasses.replace(graph, splits=splits, summary={**graph.summary, "protocol": protocol})

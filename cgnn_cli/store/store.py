@@ -11,19 +11,19 @@ STORE/locks/                 locks that save duplicate work; nothing depends on 
 import contextlib
 import errno
 import os
-import platform
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cgnn_cli.errors import BusyError, CgnnError, CorruptError, ResourceError, UpstreamError
+from cgnn_cli.errors import CgnnError, CorruptError, ResourceError, UpstreamError
 from cgnn_cli.resources import free_disk
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import file_sha256, identity, read_json, replace, sync, write_json
+from cgnn_cli.store.locking import hold_lock
 
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
@@ -164,34 +164,10 @@ class Store:
         except OSError:
             self.warn(f"damaged cache entry ignored: {reason}")
 
-    @contextlib.contextmanager
-    def lock(self, stage: str, key: str) -> Iterator[None]:
-        """Hold the lock of a key while computing it. Where locks do not work, go on without one."""
-        from filelock import FileLock, Timeout
-
+    def lock(self, stage: str, key: str) -> contextlib.AbstractContextManager[None]:
+        """Hold the lock of a key while computing it."""
         path = self.root / "locks" / f"{stage}-{key}.lock"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(path)
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                self.warn(f"waiting for {_owner_of(path)}, which is computing {stage} {key[:12]}")
-                lock.acquire(timeout=self.lock_timeout)
-            path.with_suffix(".owner").write_text(f"{platform.node()}:{os.getpid()}")
-        except Timeout as error:
-            raise BusyError(
-                f"{_owner_of(path)} has been computing {stage} {key[:12]} for more than {self.lock_timeout:g} s",
-                "wait for it, or give a longer --lock-timeout",
-            ) from error
-        except (OSError, NotImplementedError) as error:
-            self.warn(f"no locks in {path.parent} ({error}); going on without, at worst work is done twice")
-            yield
-            return
-        try:
-            yield
-        finally:
-            lock.release()
+        return hold_lock(path, f"computing {stage} {key[:12]}", self.lock_timeout, self.warn)
 
     def headers(self, stage: str) -> list[Header]:
         """The recorded artifacts of a stage, oldest first. Only the side records are read."""
@@ -268,11 +244,3 @@ def _recorded_header(record: dict[str, Any]) -> Header | None:
         return header if files.seal_of(header) == record["header_sha256"] else None
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _owner_of(lock: Path) -> str:
-    """Who holds a lock, as host:pid; only for messages."""
-    try:
-        return lock.with_suffix(".owner").read_text()
-    except OSError:
-        return "another process"

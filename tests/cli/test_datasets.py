@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from cgnn_cli.datasets import benchmarks, catalogue, fetching, locating
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark, UpstreamFile
 from cgnn_cli.errors import EXIT_CODES, DataError, FetchError
+from tests.datasets.readers.upstream import LAYOUTS
+from tests.faults.processes import finish, start
 from tests.front_door import FrontDoor
 from tests.graphs import toy_arrays
 from tests.loopback import Fault, Server, serve
@@ -88,7 +91,8 @@ def know_less(monkeypatch: pytest.MonkeyPatch, *, sha256: bool = False, content:
 def left_behind(tmp_path: Path) -> list[str]:
     """All files in the data folder, and all graphs and records in the store."""
     folders = (tmp_path / "data", tmp_path / ".cgnn" / "graph", tmp_path / ".cgnn" / "datasets")
-    return [str(path) for folder in folders for path in folder.rglob("*") if path.is_file()]
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    return [str(path) for path in found if path.parent.name != ".locks"]
 
 
 # What is verified, and by what
@@ -139,7 +143,7 @@ def test_published_figures_decide_where_nothing_else_is_known(
     assert "edges 194 (expected 195)" in line
 
 
-def test_checksums_are_those_of_the_catalogue() -> None:
+def test_the_catalogue_is_complete() -> None:
     for name, benchmark in BENCHMARKS.items():
         assert benchmark.files, name
         for file in benchmark.files:
@@ -274,6 +278,16 @@ def test_forms_and_stand_ins_travel_in_packs(cgnn: FrontDoor, toy: Path, mirror:
     cgnn.ok("cache", "pack", made["key"], "--output", "pack.tar")
     unpacked = cgnn.ok("cache", "unpack", "pack.tar", "--store", "other", "--json").json["summary"]["datasets"]
     assert unpacked == {"toy+standin+undirected": "new"}
+    there = ("--store", "other", "--offline", "--json")
+    again = cgnn.ok("rewire", *source, *there).json
+    assert (again["key"], again["cache"]) == (made["key"], "hit")
+    assert "--offline" in cgnn.fails(NOT_HAD, "rewire", *source[:-1], *there[:-1])
+
+
+def test_the_graph_itself_is_kept_when_only_a_form_was_asked_for(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    cgnn.ok("data", "show", "toy", "--undirected", "--mirror", mirror)
+    assert cgnn.ok("rewire", "--dataset", "toy", "--offline", "--json").json["stages"][0]["cache"] == "hit"
+    cgnn.ok("rewire", "--dataset", "toy", "--undirected", "--protocol", "random", "--offline")
 
 
 def test_datasets_in_python(toy: Path, mirror: Path) -> None:
@@ -374,7 +388,7 @@ def test_upstreams_checksum_is_checked_at_once(
         cgnn.ok("data", "fetch", "toy")
         write_toy(mirror, compressed=True)
         line = cgnn.fails(BAD_DATA, "data", "fetch", "toy", "--data", "fresh")
-    assert expected in line and sha256_of(toy) in line and not Path("fresh").exists()
+    assert expected in line and sha256_of(toy) in line and not Path("fresh", "toy").exists()
 
 
 def test_a_quota_page_of_google_drive(
@@ -429,6 +443,10 @@ def test_verify(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
     (row,) = cgnn.ok("data", "verify", "--mirror", mirror, "--accept-standin", "--json").json["summary"]["datasets"]
     assert row["state"] == "stand-in"
     assert "citeseer.npz" in cgnn.fails(NOT_HAD, "data", "verify", "citeseer")
+    write_tiny_arxiv(mirror)
+    (mirror / "arxiv" / "arxiv.zip").unlink()
+    rows = cgnn.ok("data", "verify", "--mirror", mirror, "--accept-standin", "--json").json["summary"]["datasets"]
+    assert {row["name"]: row["state"] for row in rows} == {"toy": "stand-in", "arxiv-year": "incomplete"}
 
 
 def test_list_says_what_is_on_disk(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
@@ -443,6 +461,119 @@ def test_list_says_what_is_on_disk(cgnn: FrontDoor, toy: Path, mirror: Path) -> 
     rows = listed()
     assert rows["toy"]["on_disk"] == ["store"] and "toy+undirected" not in rows
     assert {"demo", *BENCHMARKS} <= set(rows)
+
+
+def test_force_loses_nothing(cgnn: FrontDoor, toy: Path, mirror: Path, tmp_path: Path) -> None:
+    target = tmp_path / "data" / "toy" / FILE
+    cgnn.ok("data", "fetch", "toy", "--mirror", mirror)
+    before = target.read_bytes()
+    (target.parent / f".{FILE}.new").write_bytes(b"left by a killed process")
+    with serve(mirror, {"/toy/toy.npz": [Fault(status=404), Fault(body=b"PK damaged")]}) as server:
+        for code in (NOT_HAD, BAD_DATA):
+            cgnn.fails(code, "data", "fetch", "toy", "--force", "--mirror", server.url(""))
+            assert target.read_bytes() == before and [path.name for path in target.parent.iterdir()] == [FILE]
+        cgnn.ok("data", "fetch", "toy", "--force", "--mirror", server.url(""))
+    assert "--offline forbids it" in cgnn.fails(2, "data", "fetch", "toy", "--force", "--offline")
+
+
+def test_a_stand_in_never_replaces_a_genuine_file(cgnn: FrontDoor, toy: Path, mirror: Path, tmp_path: Path) -> None:
+    target = tmp_path / "data" / "toy" / FILE
+    cgnn.ok("data", "fetch", "toy", "--mirror", mirror)
+    before = target.read_bytes()
+    write_toy(mirror, shift=1)
+    cgnn.ok("data", "fetch", "toy", "--mirror", mirror, "--accept-standin", "--force")
+    assert target.read_bytes() == before
+    target.write_bytes(toy.read_bytes())  # a stand-in that came there in some other way
+    line = cgnn.fails(BAD_DATA, "data", "show", "toy", "--offline")
+    assert "`cgnn data fetch toy --force`" in line
+    write_toy(mirror)
+    cgnn.ok("data", "fetch", "toy", "--force", "--mirror", mirror)
+    assert target.read_bytes() == before
+
+
+def write_tiny_arxiv(mirror: Path) -> None:
+    layout = LAYOUTS["ogb"]
+    (mirror / "arxiv").mkdir(parents=True)
+    layout.write(mirror / "arxiv", layout.parts())
+
+
+def test_whole_files_stay_when_a_later_one_fails(cgnn: FrontDoor, mirror: Path, tmp_path: Path) -> None:
+    write_tiny_arxiv(mirror)
+    with serve(mirror, {"/arxiv/arxiv-year-splits.npy": [Fault(status=404)]}) as server:
+        fetch = ("data", "fetch", "arxiv-year", "--accept-standin", "--mirror", server.url(""))
+        cgnn.fails(NOT_HAD, *fetch)
+        assert [path.name for path in (tmp_path / "data" / "arxiv").iterdir()] == ["arxiv.zip"]
+        cgnn.ok(*fetch)
+    asked = [request.path for request in server.requests]
+    assert asked == ["/arxiv/arxiv.zip", "/arxiv/arxiv-year-splits.npy", "/arxiv/arxiv-year-splits.npy"]
+
+
+def test_many_processes_fetch_once(mirror: Path, tmp_path: Path) -> None:
+    write_tiny_arxiv(mirror)
+    with serve(mirror) as server:
+        options = ("--mirror", server.url(""), "--accept-standin", "--json")
+        running = [start("data", "show", "arxiv-year", *options) for _ in range(4)]
+        ended = [finish(process) for process in running]
+    assert [process.code for process in ended] == [0] * 4, ended
+    assert len({process.json["key"] for process in ended}) == 1
+    assert sorted(request.path for request in server.requests) == ["/arxiv/arxiv-year-splits.npy", "/arxiv/arxiv.zip"]
+    assert sorted(path.name for path in (tmp_path / "data" / "arxiv").iterdir()) == [
+        "arxiv-year-splits.npy",
+        "arxiv.zip",
+    ]
+
+
+def test_waiting_for_another_process_has_a_limit(cgnn: FrontDoor, served: Server, tmp_path: Path) -> None:
+    with FileLock(tmp_path / "data" / ".locks" / "toy.lock"):
+        line = cgnn.fails(6, "data", "fetch", "toy", "--mirror", served.url(""), "--lock-timeout", 0.01)
+    assert "fetching toy" in line and served.requests == []
+
+
+def test_a_dry_run_downloads_nothing(cgnn: FrontDoor, served: Server, tmp_path: Path) -> None:
+    rows = cgnn.ok("rewire", "--dataset", "toy", "--dry-run", "--mirror", served.url(""), "--json").json["stages"]
+    assert [row["cache"] for row in rows] == ["miss", "miss"]
+    assert "dry run" in cgnn.fails(
+        NOT_HAD, "rewire", "--dataset", "toy", "--undirected", "--dry-run", "--mirror", served.url("")
+    )
+    assert served.requests == [] and left_behind(tmp_path) == []
+
+
+def test_a_complete_mirror_needs_no_data_folder(
+    cgnn: FrontDoor, toy: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_home(name: str) -> Path:
+        raise RuntimeError("no home folder")
+
+    monkeypatch.delenv("CGNN_DATA")
+    monkeypatch.setattr("platformdirs.user_data_path", no_home)
+    cgnn.ok("data", "show", "toy", "--mirror", mirror)
+    assert "give an absolute --data" in cgnn.fails(2, "data", "fetch", "toy")
+
+
+def test_a_data_folder_that_cannot_be_written(
+    cgnn: FrontDoor, toy: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").write_text("")
+    monkeypatch.setenv("CGNN_DATA", "file")
+    assert "cannot be written" in cgnn.fails(7, "data", "fetch", "toy", "--mirror", mirror)
+
+
+def test_published_homophily_is_checked_too(
+    cgnn: FrontDoor, toy: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know_less(monkeypatch, sha256=True, content=True, paper={"homophily": 0.99})
+    assert "homophily 0.273 (expected 0.99)" in cgnn.fails(BAD_DATA, "data", "show", "toy", "--mirror", mirror)
+
+
+def test_another_file_in_place_of_one_without_checksum_is_read_again(
+    cgnn: FrontDoor, toy: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know_less(monkeypatch, sha256=True, content=True)
+    keys = []
+    for shift in (0, 1):
+        write_toy(mirror, shift=shift)
+        keys.append(cgnn.ok("data", "show", "toy", "--mirror", mirror, "--json").json["key"])
+    assert keys[0] != keys[1]
 
 
 # Archives
