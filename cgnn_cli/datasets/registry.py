@@ -11,7 +11,7 @@ import dataclasses
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import GraphConfig, SourceConfig
@@ -54,8 +54,9 @@ def graph_step(graph: Graph) -> Step:
 
 
 def _step(content: GraphContent, make: Callable[[], Graph]) -> Step:
+    """The step of a graph; it is made at most once, also where its figures are asked for before it is published."""
     key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
-    return Step(STAGES["graph"], content, {}, key, make=make)
+    return Step(STAGES["graph"], content, {}, key, make=cache(make))
 
 
 def _summary(graph: Graph) -> dict[str, Any]:
