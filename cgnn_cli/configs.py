@@ -91,14 +91,25 @@ class GraphConfig(StageConfig):
 class RewireConfig(StageConfig):
     stage: ClassVar[str] = "rewire"
 
-    method: Literal["path", "none"] = option(
+    method: Literal["path", "none", "teleport"] = option(
         "path",
         "path: join the nodes in the order of their similarity to the mean node, and add a self-loop to each. "
-        "none: the walk on the largest strongly connected component as it is.",
+        "none: the walk on the largest strongly connected component as it is. "
+        "teleport: no new edges; some steps jump to any node (the paper's PPR variant).",
     )
     walk: Literal["directed", "symmetric"] = option(
         "directed", "directed: walk along A. symmetric: walk along A + A^T (the paper's CGNN_sym)."
     )
+    gamma: float = option(
+        0.9, "teleport: the share of steps along edges; the rest jumps to any node.", above=0, maximum=0.999999
+    )
+
+    def to_dict(self) -> dict[str, Any]:
+        """`--gamma` is read by `--method teleport` only."""
+        values = super().to_dict()
+        if self.method != "teleport":
+            del values["gamma"]
+        return values
 
 
 @dataclass(frozen=True)
@@ -110,23 +121,43 @@ class DilapConfig(StageConfig):
     )
 
 
+SERIES_STEPS, SKETCH_STEPS = 2, 3
+
+
 @dataclass(frozen=True)
 class CommuteConfig(StageConfig):
     stage: ClassVar[str] = "commute"
 
-    solver: Literal["svd", "exact", "pi-only"] = option(
+    solver: Literal["svd", "exact", "series", "sketch", "pi-only"] = option(
         "svd",
-        "svd: the paper's rank-truncated scores. exact: true expected steps (dense). "
-        "pi-only: the control c = 1/pi_i + 1/pi_j.",
+        "svd: the paper's rank-truncated scores. True expected steps: exact (dense, small graphs), series (fast, any "
+        "size), sketch (series and random probes, with an error bar). pi-only: the control c = 1/pi_i + 1/pi_j.",
     )
     rank: int = option(5, "Rank of the truncated SVD (svd only).", minimum=1)
+    steps: int | None = option(
+        None,
+        f"Steps of the walk that are summed (series and sketch). Default: {SERIES_STEPS} for series, "
+        f"{SKETCH_STEPS} for sketch.",
+        minimum=0,
+        maximum=1000,
+    )
+    tolerance: float | None = option(
+        None,
+        "series: choose --steps so that the median relative error of the commute times is at most this, by exact "
+        "solves on sampled edges.",
+        above=0,
+        maximum=1,
+    )
+    tail: bool = option(True, "series: add what the left-out steps of a geometric series would add.")
+    probes: int = option(64, "sketch: number of random probes.", minimum=2)
+    verify: int = option(0, "Measure the error on so many random edges by exact solves.", minimum=0)
     proximity: Literal["exp", "inverse", "ratio", "none"] = option(
         "exp",
         "exp: exp(-(c - row minimum)/scale). inverse: (row minimum/c)^(1/scale). "
         "ratio: exp on c/(1/pi_i + 1/pi_j). none: every weight 1.",
     )
     scale: str = option("1", "Scale of the proximity: a number, `row-mean` or `median` (exp and ratio only).")
-    solver_seed: int = option(0, "Seed of the random projections (svd only).", minimum=0, maximum=LARGEST_SEED)
+    solver_seed: int = option(0, "Seed of start vectors, probes and sampled edges.", minimum=0, maximum=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -135,7 +166,17 @@ class CommuteConfig(StageConfig):
                 "--solver pi-only with --proximity ratio gives every neighbour the same weight",
                 "use --proximity inverse or exp as the control, or --proximity none for equal weights",
             )
+        if self.tolerance is not None and self.steps is not None:
+            raise UsageError("--tolerance chooses --steps by itself", "give one of them")
+        if self.tolerance is not None and self.solver != "series":
+            raise UsageError("--tolerance is for --solver series", "--verify measures the error of any solver")
         self.scale_value()
+
+    @property
+    def step_count(self) -> int:
+        """The steps to sum where they are not chosen by a tolerance."""
+        default = SKETCH_STEPS if self.solver == "sketch" else SERIES_STEPS
+        return default if self.steps is None else self.steps
 
     def scale_value(self) -> float | str:
         """The scale as a positive number, or the name of a data-dependent one."""
@@ -154,8 +195,17 @@ class CommuteConfig(StageConfig):
     def to_dict(self) -> dict[str, Any]:
         """Only what the chosen solver and proximity read: `--rank` does not change an exact result."""
         values = super().to_dict()
-        if self.solver != "svd":
-            del values["rank"], values["solver_seed"]
+        read = {
+            "svd": {"rank", "solver_seed"},
+            "series": {"tail", "tolerance", "solver_seed"} if self.tolerance is not None else {"tail", "steps"},
+            "sketch": {"steps", "probes", "solver_seed"},
+        }.get(self.solver, set())
+        if self.verify:
+            read |= {"verify", "solver_seed"}
+        for name in {"rank", "steps", "tolerance", "tail", "probes", "verify", "solver_seed"} - read:
+            del values[name]
+        if "steps" in values:
+            values["steps"] = self.step_count
         if self.proximity == "none":
             del values["scale"]
         else:
@@ -227,7 +277,11 @@ class ComputeConfig(StageConfig):
     stage: ClassVar[str] = "compute"
 
     device: str = option("auto", "auto, cpu, cuda or cuda:0.")
-    threads: int = option(1, "Threads of one training; 0: all cores that the job may use.", minimum=0)
+    threads: int | None = option(
+        None,
+        "Threads or processes; 0: all cores that the job may use. Default: 1 for a training, all for commute times.",
+        minimum=0,
+    )
     memory_limit: str = option(
         "auto", "Memory that may be used, like 12G. auto: what the machine, its control group and Slurm allow."
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 CSR_ENTRY = 12  # a float64 and an int32
+SERIES_PAIR = 120  # what the series holds for a pair while it works
 BASE = 64 << 20
 
 
@@ -39,12 +40,15 @@ def dilap_memory(inputs: dict[str, Any], config: Any) -> int:
 
 
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
+    """`exact` judges by itself whether its matrix fits, and tries a sparse factorisation where it does not."""
     states, edges = len(inputs["dilap"].perron), int(inputs["graph"].adjacency.nnz)
     per_edge = 8 * 24
-    if config.solver == "exact":
-        return BASE + 3 * 8 * states * states + per_edge * edges
     if config.solver == "svd":
-        return BASE + 5 * 8 * states * (config.rank + 10) + (per_edge + 5 * 8 * config.rank) * edges
+        lanczos = max(2 * config.rank + 1, 20)
+        return BASE + 2 * 8 * states * (config.rank + lanczos) + (per_edge + 5 * 8 * config.rank) * edges
+    if config.solver in ("series", "sketch"):
+        walk = 2 * CSR_ENTRY * int(inputs["dilap"].transition.nnz)
+        return BASE + walk + (per_edge + SERIES_PAIR) * edges + 20 * 8 * states
     return BASE + per_edge * edges
 
 

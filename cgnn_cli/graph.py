@@ -18,6 +18,9 @@ from cgnn_cli.errors import DataError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+    from scipy.sparse.linalg import LinearOperator
+
+    from cgnn_cli.numerics.walk import Walk
 
 UNUSED, TRAIN, VALIDATION, TEST = 0, 1, 2, 3
 SPLIT_PARTS = {"train": TRAIN, "val": VALIDATION, "test": TEST}
@@ -105,24 +108,50 @@ class Graph(StageData):
 
 @dataclass(frozen=True, kw_only=True)
 class Rewired(StageData):
-    """The graph that is walked: a strongly connected adjacency over `nodes` (all of them for `--method path`)."""
+    """The graph that is walked: a strongly connected adjacency over `nodes` (all of them for `--method path`).
+
+    gamma: for `--method teleport` the share of steps along edges, as one number; the adjacency is then the graph's own,
+    and the jumps connect it.
+    """
 
     adjacency: csr_array
     nodes: np.ndarray
     order: np.ndarray | None = None
+    gamma: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dilap(StageData):
-    """The walk and its digraph Laplacian: transition P, its Perron vector pi, and the DiLap T, over `nodes`."""
+    """The walk and its digraph Laplacian: transition P, its Perron vector pi, and the DiLap T, over `nodes`.
+
+    A teleporting walk has a `jump`, the chance of each state to jump to any state. Then transition is the part of P
+    along edges, laplacian is the sparse part of T, and `form` names which T it is (as bytes).
+    """
 
     transition: csr_array
     perron: np.ndarray
     laplacian: csr_array
     nodes: np.ndarray
+    jump: np.ndarray | None = None
+    form: np.ndarray | None = None
+
+    def walk(self) -> Walk:
+        """P as an operator."""
+        from cgnn_cli.numerics.walk import Walk
+
+        return Walk(self.transition, self.jump)
+
+    def laplacian_operator(self) -> csr_array | LinearOperator:
+        """T: the sparse matrix itself, or an operator that adds the low-rank part of a teleporting walk."""
+        from cgnn_cli.numerics.transition import jumping_laplacian
+
+        if self.jump is None:
+            return self.laplacian
+        incidence = self.form is not None and self.form[0] == b"incidence"
+        return jumping_laplacian(self.laplacian, self.jump, incidence=incidence)
 
     def weighted(self) -> csr_array:
-        """The weighted DiLap diag(pi) T."""
+        """The weighted DiLap diag(pi) T; its sparse part for a teleporting walk."""
         from scipy.sparse import csr_array, diags_array
 
         return csr_array(diags_array(self.perron) @ self.laplacian)
@@ -134,7 +163,7 @@ class CommuteTimes(StageData):
 
     hitting is h(source, target), hitting_back is h(target, source); weight_out is C_out[source, target], the weight
     the source gives its out-neighbour; weight_in is C_in[target, source]. Edges that the walk does not reach hold NaN
-    times and weight 0.
+    times and weight 0. error is the standard error of commute, for solvers that have one.
     """
 
     source: np.ndarray
@@ -144,6 +173,7 @@ class CommuteTimes(StageData):
     commute: np.ndarray
     weight_out: np.ndarray
     weight_in: np.ndarray
+    error: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -101,9 +101,12 @@ def _dilap(inputs: Inputs, config: DilapConfig, compute: ComputeConfig, watch: W
 
 
 def _commute(inputs: Inputs, config: CommuteConfig, compute: ComputeConfig, watch: Watch) -> StageData:
+    from cgnn_cli.resources import memory_limit, thread_count
     from cgnn_cli.stages.commute import commute
+    from cgnn_cli.stages.solvers import Allowance
 
-    return commute(inputs["graph"], inputs["dilap"], config)
+    memory = memory_limit(compute.memory_limit) // 2  # the other half is for the arrays over all edges
+    return commute(inputs["graph"], inputs["dilap"], config, Allowance(memory, thread_count(compute.threads, 0), watch))
 
 
 def _fit(inputs: Inputs, config: FitConfig, compute: ComputeConfig, watch: Watch) -> StageData:
@@ -146,7 +149,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             "dilap",
             "Dilap",
-            1,
+            2,
             ("cgnn_cli.stages.dilap",),
             _dilap,
             memory=estimates.dilap_memory,
@@ -155,12 +158,13 @@ STAGES: dict[str, Stage] = {
         Stage(
             "commute",
             "CommuteTimes",
-            1,
+            2,
             ("cgnn_cli.stages.commute",),
             _commute,
+            resumable=True,
             memory=estimates.commute_memory,
             disk=estimates.commute_disk,
-            relief="--solver pi-only needs least, svd little, and exact is dense",
+            relief="--solver pi-only needs least, series and svd little, and exact is dense",
         ),
         Stage(
             "fit",

@@ -88,6 +88,11 @@ def allowed_cores(environment: Mapping[str, str] = os.environ) -> int:
     return min(affinity, granted) if granted else affinity
 
 
+def thread_count(asked: int | None, default: int) -> int:
+    """Threads to use: what was asked for, or else the default; 0 stands for all that the job may use."""
+    return (default if asked is None else asked) or allowed_cores()
+
+
 def free_disk(folder: Path) -> int:
     """Free bytes on the disk of a folder that may not exist yet."""
     while not folder.exists() and folder != folder.parent:

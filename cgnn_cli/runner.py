@@ -134,11 +134,15 @@ class Runner:
 
     def split_count(self, graph: Step) -> int:
         """How many splits a graph has; nothing is written."""
+        return self.graph_figure(graph, "splits")
+
+    def graph_figure(self, graph: Step, name: str) -> int:
+        """A figure of a graph's summary; nothing is written."""
         header = files.read(graph.file).header if graph.file else self.store.find("graph", graph.key)
         if header is not None:
-            return int(header.summary["splits"])
+            return int(header.summary[name])
         assert graph.make is not None
-        return int(graph.make().summary["splits"])
+        return int(graph.make().summary[name])
 
     def forecast(self, step: Step) -> list[dict[str, Any]]:
         """What would be found and what computed, in order, for `--dry-run`."""

@@ -15,7 +15,7 @@ from typing import Any
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CgnnError
 from cgnn_cli.pipeline import Step
-from cgnn_cli.resources import allowed_cores
+from cgnn_cli.resources import thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
@@ -64,9 +64,9 @@ class RunWatch(Watch):
 
     def _say_differences(self, header: Header) -> None:
         values = header.summary
-        self.store.warn(f"going on with {self.key[:12]} after epoch {values['epoch'] - 1}")
-        threads = self.compute.threads or allowed_cores()
-        if values["threads"] != threads:
+        self.store.warn(f"going on with {self.key[:12]} after {values.get('unit', 'epoch')} {values['epoch'] - 1}")
+        threads = thread_count(self.compute.threads, 1)
+        if values.get("threads", threads) != threads:
             self.store.warn(
                 f"the run was begun with {values['threads']} threads and goes on with {threads}: "
                 "its last digits may differ from an undisturbed run"
@@ -86,6 +86,7 @@ class RunWatch(Watch):
 
     def record(self, metrics: dict[str, Any]) -> None:
         try:
+            self.metrics.parent.mkdir(parents=True, exist_ok=True)
             with open(self.metrics, "a", encoding="utf-8") as file:
                 file.write(json.dumps(metrics) + "\n")
         except OSError as error:
@@ -93,9 +94,10 @@ class RunWatch(Watch):
 
     def _trim_metrics(self, kept: int) -> None:
         """Drop the lines of epochs that will be done again."""
+        if not self.metrics.exists():
+            return
         try:
-            self.metrics.parent.mkdir(parents=True, exist_ok=True)
-            lines = self.metrics.read_bytes().splitlines(keepends=True) if self.metrics.exists() else []
+            lines = self.metrics.read_bytes().splitlines(keepends=True)
             write_atomically(self.metrics, b"".join(lines[:kept]))
         except OSError as error:
             raise self.store.storage_error(error, 0) from error

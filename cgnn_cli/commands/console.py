@@ -32,6 +32,20 @@ def _width(stream: TextIO) -> int | None:
     return None if stream.isatty() else PIPE_WIDTH
 
 
+def verify_line(measured: dict[str, Any]) -> str:
+    """What `--verify` found, in a line."""
+
+    def described(figures: dict[str, Any]) -> str:
+        median, high = (100 * figures[name] for name in ("median_relative_error", "p95_relative_error"))
+        rank = "-" if figures["spearman"] is None else f"{figures['spearman']:.4f}"
+        return f"median {median:.3g} %, 95th percentile {high:.3g} %, Spearman {rank}"
+
+    return (
+        f"verify: {measured['edges']} edges, relative error of c: {described(measured)}; "
+        f"of h: {described(measured['hitting'])}"
+    )
+
+
 class Talker:
     """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing."""
 
@@ -75,6 +89,8 @@ class Talker:
         self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}")
         for message in header.summary.get("notes", ()):
             self.note(message)
+        if measured := header.summary.get("verify"):
+            self.say(verify_line(measured))
         if name := header.summary.get("standin"):
             self.warn(f"made from a stand-in for {name}: figures say nothing about {name} itself")
 

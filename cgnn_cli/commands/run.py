@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich import box
@@ -33,12 +33,19 @@ from cgnn_cli.runner import Runner
 from cgnn_cli.settings import Resolved
 from cgnn_cli.store.artifact import Header
 
-COMPARED: dict[str, CommuteConfig] = {
-    "no weights": CommuteConfig(solver="pi-only", proximity="none"),
-    "svd, exp (paper)": CommuteConfig(solver="svd", proximity="exp"),
-    "exact, inverse": CommuteConfig(solver="exact", proximity="inverse"),
-    "pi-only, inverse": CommuteConfig(solver="pi-only", proximity="inverse"),
-}
+MOST_EXACT = 20_000
+
+
+def compared(nodes: int) -> dict[str, CommuteConfig]:
+    """The weights that are compared; true times of a large graph come from the series."""
+    true_times: Literal["exact", "series"] = "exact" if nodes <= MOST_EXACT else "series"
+    return {
+        "no weights": CommuteConfig(solver="pi-only", proximity="none"),
+        "svd, exp (paper)": CommuteConfig(solver="svd", proximity="exp"),
+        f"{true_times}, inverse": CommuteConfig(solver=true_times, proximity="inverse"),
+        "pi-only, inverse": CommuteConfig(solver="pi-only", proximity="inverse"),
+    }
+
 
 CompareOption = Annotated[
     bool | None,
@@ -94,7 +101,7 @@ def run(
 
     splits = list(chosen_splits(runner, start, target, split))
     step = plan(target, start, configs, splits)
-    plans = _comparison_plans(start, configs, splits) if compare else {}
+    plans = _comparison_plans(start, configs, splits, runner.graph_figure(start, "nodes")) if compare else {}
     if dry_run:
         return show_forecast(runner, step, *plans.values())
     for needed in step.upstream():
@@ -109,12 +116,13 @@ def run(
     return outcome
 
 
-def _comparison_plans(start: Step, configs: dict[str, StageConfig], splits: list[int]) -> dict[str, Step]:
+def _comparison_plans(start: Step, configs: dict[str, StageConfig], splits: list[int], nodes: int) -> dict[str, Step]:
     """Evaluations of the same model on the same splits with other weights."""
     train = configs["train"]
     assert isinstance(train, TrainConfig)
     weighted = {**configs, "train": dataclasses.replace(train, model="cgnn")}
-    return {name: plan("eval", start, {**weighted, "commute": commute}, splits) for name, commute in COMPARED.items()}
+    weights = compared(nodes)
+    return {name: plan("eval", start, {**weighted, "commute": commute}, splits) for name, commute in weights.items()}
 
 
 def _compare(runner: Runner, plans: dict[str, Step], asked: Step) -> dict[str, Header]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from cgnn_cli.commands.options import (
     config_parameters,
     stage_configs,
 )
+from cgnn_cli.commands.pairs import PairsOption, TopOption, times_of_pairs, with_closest
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import CONFIGS, option_name
 from cgnn_cli.datasets.registry import name_of
@@ -30,6 +31,11 @@ from cgnn_cli.settings import Settings
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.disk import write_atomically
 
+COMPUTE_OPTIONS = {
+    "rewire": ("compute.memory_limit",),
+    "dilap": ("compute.memory_limit",),
+    "commute": ("compute.snapshot_seconds", "compute.threads", "compute.memory_limit"),
+}
 PREVIOUS = {"rewire": "graph", "dilap": "rewire", "commute": "dilap", "train": "commute", "eval": "train"}
 
 
@@ -209,13 +215,39 @@ def _register_stage(app: typer.Typer, target: str) -> None:
         step = make_plan(session, runner, target, inputs, split, dry_run=dry_run)
         return show_forecast(runner, step) if dry_run else deliver(session, runner, step, output_format)
 
-    learns = target in ("train", "eval")
+    def commute_stage(
+        session: Session,
+        dataset: DatasetOption = None,
+        inputs: InputOption = None,
+        pairs: PairsOption = None,
+        top: TopOption = None,
+        restart: RestartOption = False,
+        force: ForceOption = False,
+        dry_run: DryRunOption = False,
+        output_format: FormatOption = "h5",
+    ) -> Outcome:
+        runner = session.runner(forced=(target,) if force else (), restart=restart)
+        if pairs is not None:
+            if session.settings.given_in("commute"):
+                raise UsageError("--pairs are solved exactly, whatever the solver", "leave the options of commute out")
+            return times_of_pairs(session, runner, find_start(session, target, inputs), pairs)
+        step = make_plan(session, runner, target, inputs, None, dry_run=dry_run)
+        if dry_run:
+            return show_forecast(runner, step)
+        outcome = deliver(session, runner, step, output_format)
+        return outcome if top is None else with_closest(runner, step, outcome, top)
+
+    functions: dict[str, Callable[..., Outcome]] = {
+        "commute": commute_stage,
+        "train": learning_stage,
+        "eval": learning_stage,
+    }
     command(
         app,
         target,
-        extra=config_parameters("compute" if learns else "compute.memory_limit", *stages, *DATASET_SECTIONS),
+        extra=config_parameters(*COMPUTE_OPTIONS.get(target, ("compute",)), *stages, *DATASET_SECTIONS),
         help=text,
         short_help=f"{text} [green]{example}[/green]",
         epilog=f"Example: {example}",
         rich_help_panel="Stages, in order",
-    )(learning_stage if learns else graph_stage)
+    )(functions.get(target, graph_stage))

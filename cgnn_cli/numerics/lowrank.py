@@ -1,18 +1,29 @@
 """The paper's scores: Eq. 9 evaluated on the edges with a rank-q truncated pseudo-inverse of the DiLap."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-OVERSAMPLING = 10
 RESIDUAL_GOAL = 1e-8
-MOST_POWER_ITERATIONS = 300
+LANCZOS_GOAL = 1e-9
+COARSE_GOAL = 1e-3
+LEFTOVER_GOAL = 1e-2
+LEFTOVER_BASIS = 12
+MOST_RESTARTS = 40
+DENSE_STATES = 50
+
+Product = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class TruncatedSvd:
-    """T ~ left diag(singular) right^T, with the largest relative residual of the kept triplets."""
+    """T ~ left diag(singular) right^T, with the largest relative residual of the kept triplets.
+
+    iterations counts the products with T or its transpose.
+    """
 
     left: np.ndarray
     singular: np.ndarray
@@ -21,44 +32,117 @@ class TruncatedSvd:
     iterations: int
 
 
-def truncated_svd(matrix: csr_array, rank: int, seed: int, *, symmetric: bool = False) -> TruncatedSvd:
-    """Randomised truncated SVD (Halko, Martinsson and Tropp, 2011): range finder with power iterations.
+def truncated_svd(matrix: csr_array | LinearOperator, rank: int, seed: int, *, symmetric: bool = False) -> TruncatedSvd:
+    """The largest singular triplets by Lanczos from a seeded vector: on T where it is `symmetric`, else on T^T T.
 
-    A fixed small number of iterations leaves scores that depend on the seed (on citeseer their rank correlation
-    between two seeds is 0.66 after 4), so the iterations go on until the residual ||T^T u - s v|| / s_1 is small.
-    `symmetric` means positive semi-definite too; then left equals right.
+    A few steps of a randomised range finder leave scores that depend on the seed (on citeseer their rank correlation
+    between two seeds is 0.66 after 4), so the residual ||T^T u - s v|| / s_1 is brought down, and recorded.
+    `symmetric` means positive semi-definite too; then left equals right. The largest entry of each right
+    vector is positive.
     """
-    probes = np.random.default_rng(seed).standard_normal((matrix.shape[0], min(rank + OVERSAMPLING, matrix.shape[0])))
-    step = _symmetric_step if symmetric else _general_step
-    transposed = matrix if symmetric else csr_array(matrix.T.tocsr())
-    basis = np.linalg.qr(transposed @ probes)[0]
-    residual, iterations = np.inf, 0
-    while residual > RESIDUAL_GOAL and iterations < MOST_POWER_ITERATIONS:
-        left, singular, right, image = step(matrix, transposed, basis)
-        defect = np.linalg.norm(image[:, :rank] - right[:, :rank] * singular[:rank], axis=0)
-        residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
-        iterations += 1
-        basis = np.linalg.qr(image)[0]
-    return TruncatedSvd(left[:, :rank], singular[:rank], right[:, :rank], residual, iterations)
+    count = matrix.shape[0]
+    products = 0
+
+    def forward(x: np.ndarray) -> np.ndarray:
+        nonlocal products
+        products += 1
+        return matrix @ x
+
+    transposed = matrix if symmetric else matrix.T.tocsr() if isinstance(matrix, csr_array) else matrix.H
+
+    def backward(x: np.ndarray) -> np.ndarray:
+        nonlocal products
+        products += 1
+        return transposed @ x
+
+    rank = min(rank, count)
+    # From half the size on, Lanczos would need a basis as large as the matrix.
+    if count <= DENSE_STATES or 2 * rank >= count:
+        basis = _dense_basis(forward(np.eye(count)), rank, symmetric)
+    else:
+        gram = forward if symmetric else (lambda x: backward(forward(x)))
+        basis = _lanczos_basis(gram, count, rank, np.random.default_rng(seed))
+    left, singular, right, image = (_symmetric_triplets if symmetric else _general_triplets)(forward, backward, basis)
+    defect = np.linalg.norm(image - right * singular, axis=0)
+    residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
+    signs = _signs(right)
+    return TruncatedSvd(left * signs, singular, right * signs, residual, products)
 
 
-def _symmetric_step(
-    matrix: csr_array, transposed: csr_array, basis: np.ndarray
+def _dense_basis(dense: np.ndarray, rank: int, symmetric: bool) -> np.ndarray:
+    """The leading right singular vectors of a small matrix."""
+    return np.linalg.eigh(dense)[1][:, : -rank - 1 : -1] if symmetric else np.linalg.svd(dense)[2][:rank].T
+
+
+def _lanczos_basis(gram: Product, count: int, rank: int, rng: np.random.Generator) -> np.ndarray:
+    """The leading eigenvectors of a positive semi-definite operator; rough ones where many values are all but equal."""
+    start = rng.standard_normal(count)
+    if not gram(start).any():
+        return np.eye(count, rank)
+    try:
+        values, basis = _eigsh(gram, rank, start, LANCZOS_GOAL, MOST_RESTARTS)
+        return _with_repeats(gram, values, basis, rng)
+    except ArpackNoConvergence:
+        return _eigsh(gram, rank, start, COARSE_GOAL)[1]
+
+
+def _with_repeats(gram: Product, values: np.ndarray, basis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A Krylov space holds one vector of each eigenvalue, so of a repeated one too few may have been found.
+
+    What the found vectors leave over is searched in turn, until nothing in it exceeds the smallest value that is kept.
+    """
+    count, rank = basis.shape
+    for _ in range(rank):
+
+        def without_known(x: np.ndarray, known: np.ndarray = basis) -> np.ndarray:
+            return x - known @ np.einsum("nk,n->k", known, x)
+
+        def leftover(x: np.ndarray) -> np.ndarray:
+            return without_known(gram(x))
+
+        start = without_known(rng.standard_normal((count,)))
+        largest = _eigsh(leftover, 1, start, LEFTOVER_GOAL, basis=LEFTOVER_BASIS)[0][0]
+        if largest <= values.min() * (1 + RESIDUAL_GOAL):
+            break
+        more_values, more_basis = _eigsh(leftover, rank, start, LANCZOS_GOAL, MOST_RESTARTS)
+        values, basis = np.concatenate([values, more_values]), np.linalg.qr(np.hstack([basis, more_basis]))[0]
+        best = np.argsort(-values, kind="stable")[:rank]
+        values, basis = values[best], basis[:, best]
+    return basis
+
+
+def _eigsh(
+    gram: Product, rank: int, start: np.ndarray, goal: float, restarts: int | None = None, basis: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    operator = LinearOperator((len(start), len(start)), matvec=gram, dtype=np.float64)
+    values, vectors = eigsh(operator, rank, which="LA", v0=start, tol=goal, maxiter=restarts, ncv=basis)
+    return values, vectors
+
+
+def _symmetric_triplets(
+    forward: Product, backward: Product, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Rayleigh-Ritz: vectors u, values s, u again, and T u."""
-    product = matrix @ basis
+    product = forward(basis)
     values, vectors = np.linalg.eigh(basis.T @ product)
     values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
     ritz = basis @ vectors
     return ritz, values, ritz, product @ vectors
 
 
-def _general_step(
-    matrix: csr_array, transposed: csr_array, basis: np.ndarray
+def _general_triplets(
+    forward: Product, backward: Product, basis: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Left vectors u, values s, right vectors v with T v = s u, and T^T u."""
-    left, singular, small_right = np.linalg.svd(matrix @ basis, full_matrices=False)
-    return left, singular, basis @ small_right.T, transposed @ left
+    left, singular, small_right = np.linalg.svd(forward(basis), full_matrices=False)
+    return left, singular, basis @ small_right.T, backward(left)
+
+
+def _signs(vectors: np.ndarray) -> np.ndarray:
+    """-1 for each column whose first entry of about the largest size is negative."""
+    sizes = np.abs(vectors)
+    first = np.argmax(sizes >= sizes.max(axis=0) * (1 - 1e-6), axis=0)
+    return np.where(np.take_along_axis(vectors, first[None], axis=0)[0] < 0, -1.0, 1.0)
 
 
 def svd_times(

@@ -5,21 +5,34 @@ import numpy as np
 from cgnn_cli.configs import DilapConfig
 from cgnn_cli.graph import Dilap, Rewired
 from cgnn_cli.numerics.perron import perron_vector
-from cgnn_cli.numerics.transition import incidence_laplacian, is_symmetric, random_walk_laplacian, transition_matrix
+from cgnn_cli.numerics.transition import is_symmetric, sparse_laplacian, teleporting_walk, transition_matrix
+from cgnn_cli.numerics.walk import Walk
 
 
 def dilap(rewired: Rewired, config: DilapConfig | None = None) -> Dilap:
     """P, pi and T; `--form incidence` is Eq. 5 of the paper, `--form random-walk` is I - P."""
     config = config or DilapConfig()
-    transition = transition_matrix(rewired.adjacency)
-    # Out-weights are the exact answer for an undirected graph, and positive everywhere.
-    perron = perron_vector(transition, np.asarray(rewired.adjacency.sum(axis=1)).ravel())
-    laplacian = (incidence_laplacian if config.form == "incidence" else random_walk_laplacian)(transition)
+    incidence = config.form == "incidence"
+    if rewired.gamma is None:
+        walk = Walk(transition_matrix(rewired.adjacency))
+        # Out-weights are the exact answer for an undirected graph, and positive everywhere.
+        start = np.asarray(rewired.adjacency.sum(axis=1)).ravel()
+    else:
+        walk = teleporting_walk(rewired.adjacency, float(rewired.gamma[0]))
+        start = np.ones(walk.size)
+    perron = perron_vector(walk, start)
+    # A new walk, without the transposed matrix that the first one keeps.
+    walk = Walk(walk.sparse, walk.jump)
+    laplacian = sparse_laplacian(walk, incidence=incidence)
+    # I - P of a teleporting walk is symmetric only where all states are equally likely to jump.
+    even = walk.jump is None or np.ptp(walk.jump) == 0
     return Dilap(
-        transition=transition,
+        transition=walk.sparse,
         perron=perron.vector,
         laplacian=laplacian,
         nodes=rewired.nodes,
+        jump=walk.jump,
+        form=None if walk.jump is None else np.array([config.form.encode()]),
         summary={
             "nodes": len(rewired.nodes),
             "entries": int(laplacian.nnz),
@@ -28,6 +41,6 @@ def dilap(rewired: Rewired, config: DilapConfig | None = None) -> Dilap:
             "perron_correction": perron.correction,
             "perron_minimum": float(perron.vector.min()),
             "perron_maximum": float(perron.vector.max()),
-            "symmetric": is_symmetric(laplacian),
+            "symmetric": incidence or (bool(even) and is_symmetric(laplacian)),
         },
     )

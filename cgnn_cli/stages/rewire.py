@@ -3,6 +3,7 @@
 `path` (the paper): with the anchor a = mean feature row and w_i = cos(a, x_i), join nodes that are consecutive in the
 order of w in both directions and put exactly one self-loop on every node. At most 2(N-1) + N new entries.
 `none`: the largest strongly connected component as it is.
+`teleport` (the paper's PPR variant): the graph as it is, with jumps to any node that `dilap` adds to the walk.
 """
 
 from typing import Any
@@ -26,6 +27,8 @@ def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
         base = canonical_csr(base + base.T)
     if config.method == "none":
         return _largest_component(base)
+    if config.method == "teleport":
+        return _teleporting(base, config.gamma)
     if graph.features is None:
         raise DataError("--method path orders the nodes by their features, and this graph has none")
     order, notes = similarity_order(graph.features)
@@ -104,6 +107,18 @@ def _largest_component(base: csr_array) -> Rewired:
         adjacency=adjacency,
         nodes=nodes,
         summary={**_density(base, adjacency), "components": 1, "original_components": count, "notes": notes},
+    )
+
+
+def _teleporting(base: csr_array, gamma: float) -> Rewired:
+    """The graph itself, and the share of steps along its edges."""
+    sinks = int((np.diff(base.indptr) == 0).sum())
+    notes = [f"{sinks:,} nodes have no way out; from there every step jumps"] if sinks else []
+    return Rewired(
+        adjacency=base,
+        nodes=np.arange(base.shape[0], dtype=np.int64),
+        gamma=np.array([gamma]),
+        summary={**_density(base, base), "components": 1, "gamma": gamma, "notes": notes},
     )
 
 

@@ -19,7 +19,7 @@ from cgnn_cli.models.network import Network, Output
 from cgnn_cli.models.normalise import inverse_or_zero, scaled
 from cgnn_cli.models.propagate import Input, as_input
 from cgnn_cli.models.table import MODELS
-from cgnn_cli.resources import allowed_cores
+from cgnn_cli.resources import thread_count
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
@@ -46,15 +46,10 @@ def choose_device(name: str) -> torch.device:
 
 def set_up_torch(compute: ComputeConfig) -> torch.device:
     """Threads, determinism and device, as the settings say."""
-    torch.set_num_threads(thread_count(compute))
+    torch.set_num_threads(thread_count(compute.threads, 1))
     if compute.deterministic != torch.are_deterministic_algorithms_enabled():  # the setter imports torch's compiler
         torch.use_deterministic_algorithms(compute.deterministic)
     return choose_device(compute.device)
-
-
-def thread_count(compute: ComputeConfig) -> int:
-    """Threads to use; 0 stands for all that the job may use."""
-    return compute.threads or allowed_cores()
 
 
 def scale_features(features: np.ndarray | csr_array, scaling: str) -> np.ndarray | csr_array:
@@ -169,7 +164,7 @@ def fit(
         watch.progress(state.epoch, config.epochs, f"loss {latest['loss']:.3f}  validation {state.best_accuracy:.3f}")
         stop = watch.stop_requested() and state.goes_on(config)
         if stop or watch.snapshot_due():
-            watch.save(_snapshot(state, task, optimiser, thread_count(compute)))
+            watch.save(_snapshot(state, task, optimiser, thread_count(compute.threads, 1)))
         if stop:
             raise StoppedEarly(
                 f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved",

@@ -437,11 +437,14 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     cgnn.ok("run", "--no-compare", "--split", 0, *TINY, "--store", shared_store, "-q")
     write_standin(Path("mirror"))
     other = Path("other").absolute()
-    source = ("--dataset", "roman-empire", "--mirror", "mirror", "--accept-standin", "--undirected")
-    cgnn.ok("run", *source, *TINY, "--split", 0, "--store", other, "-q")
+    source = ("--dataset", "roman-empire", "--mirror", "mirror", "--accept-standin", "--undirected", "--store", other)
+    cgnn.ok("run", *source, "--method", "teleport", "--solver", "sketch", "--verify", 5, *TINY, "--split", 0, "-q")
+    chosen = Path("chosen").absolute()
+    source = (*source[:-1], chosen)
+    cgnn.ok("run", *source, "--solver", "series", "--tolerance", 0.1, *TINY, "--split", 0, "-q")
     found: dict[str, list[Artifact]] = {}
     for stage in ROOT_TYPES:
-        for root in (own, shared_store, other):
+        for root in (own, shared_store, other, chosen):
             header = Store(root).latest(stage)
             assert header is not None
             found.setdefault(stage, []).append(files.read(Store(root).path(stage, header.key)))

@@ -3,14 +3,16 @@
 import networkx as nx
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array, eye_array
 
 from cgnn_cli.configs import DilapConfig, RewireConfig
-from cgnn_cli.errors import NumericalError
+from cgnn_cli.errors import NumericalError, ResourceError
 from cgnn_cli.graph import Dilap, Graph
-from cgnn_cli.numerics.exact import exact_hitting, fundamental_matrix
+from cgnn_cli.numerics import exact
+from cgnn_cli.numerics.exact import dense_bytes, exact_hitting, fundamental_matrix
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import transition_matrix
+from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
 from tests.graphs import (
@@ -23,11 +25,14 @@ from tests.graphs import (
     directed_cycle,
     drifting_chain,
     graph_of,
+    gth_perron,
     random_edges,
     sparse,
 )
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+AMPLE = 1 << 40
 
 
 def walk_on(graph: Graph, config: RewireConfig | None = None) -> Dilap:
@@ -37,7 +42,7 @@ def walk_on(graph: Graph, config: RewireConfig | None = None) -> Dilap:
 def hitting_matrix(transition: csr_array, perron: np.ndarray) -> np.ndarray:
     """All hitting times by the solver under test."""
     source, target = all_pairs(len(perron))
-    there, back = exact_hitting(transition, perron, source, target)
+    there, back = exact_hitting(Walk(transition), perron, source, target, memory=AMPLE)
     times = np.zeros(transition.shape)
     times[source, target] = there
     np.testing.assert_array_equal(times[target, source], back)
@@ -58,9 +63,9 @@ def walk(request: pytest.FixtureRequest) -> Dilap:
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (1.0, 1.0), (0.9, 0.1), (1e-3, 1.0), (1e-5, 0.3)])
 def test_two_states_commute_in_one_over_p_plus_one_over_q(p: float, q: float) -> None:
     transition = sparse([[1 - p, p], [q, 1 - q]])
-    perron = perron_vector(transition, np.ones(2)).vector
+    perron = perron_vector(Walk(transition), np.ones(2)).vector
     np.testing.assert_allclose(perron, [q / (p + q), p / (p + q)], rtol=1e-8)
-    there, back = exact_hitting(transition, perron, np.array([0]), np.array([1]))
+    there, back = exact_hitting(Walk(transition), perron, np.array([0]), np.array([1]), memory=AMPLE)
     np.testing.assert_allclose([there[0], back[0], (there + back)[0]], [1 / p, 1 / q, 1 / p + 1 / q], rtol=1e-8)
 
 
@@ -68,10 +73,10 @@ def test_two_states_commute_in_one_over_p_plus_one_over_q(p: float, q: float) ->
 @pytest.mark.parametrize(("loop", "factor"), [(0.0, 1), (0.5, 2)])
 def test_directed_cycle_commutes_in_its_length(count: int, loop: float, factor: int) -> None:
     transition = directed_cycle(count, loop)
-    perron = perron_vector(transition, np.arange(1.0, count + 1)).vector
+    perron = perron_vector(Walk(transition), np.arange(1.0, count + 1)).vector
     np.testing.assert_allclose(perron, 1 / count, rtol=1e-8)
     source, target = all_pairs(count)
-    there, back = exact_hitting(transition, perron, source, target)
+    there, back = exact_hitting(Walk(transition), perron, source, target, memory=AMPLE)
     np.testing.assert_allclose(there, factor * ((target - source) % count), rtol=1e-8)
     np.testing.assert_allclose(there + back, factor * count, rtol=1e-8)
 
@@ -108,7 +113,7 @@ def test_slow_walks_keep_the_tolerance(count: int, forward: float) -> None:
     """The error of pi enters h undiminished, so an accepted Perron vector has to be good to 1e-8."""
     adjacency = drifting_chain(count, forward)
     transition = transition_matrix(adjacency)
-    perron = perron_vector(transition, np.asarray(adjacency.sum(axis=1)).ravel()).vector
+    perron = perron_vector(Walk(transition), np.asarray(adjacency.sum(axis=1)).ravel()).vector
     assert perron.min() >= 1e-6
     np.testing.assert_allclose(hitting_matrix(transition, perron), absorbing_hitting(transition), rtol=1e-8)
 
@@ -172,16 +177,89 @@ def test_hitting_time_is_the_scaled_pseudo_inverse_of_the_normalised_laplacian(w
 
 def test_a_state_hits_itself_at_once(walk: Dilap) -> None:
     states = np.arange(len(walk.perron))
-    there, back = exact_hitting(walk.transition, walk.perron, states, states)
+    there, back = exact_hitting(Walk(walk.transition), walk.perron, states, states, memory=AMPLE)
     np.testing.assert_array_equal([there, back], 0)
 
 
 def test_fundamental_matrix_inverts_its_definition(walk: Dilap) -> None:
     count = len(walk.perron)
     system = np.eye(count) - walk.transition.toarray() + walk.perron
-    np.testing.assert_allclose(fundamental_matrix(walk.transition, walk.perron) @ system, np.eye(count), atol=1e-9)
+    np.testing.assert_allclose(
+        fundamental_matrix(Walk(walk.transition), walk.perron) @ system, np.eye(count), atol=1e-9
+    )
 
 
 def test_a_reducible_walk_has_no_fundamental_matrix() -> None:
     with pytest.raises(NumericalError, match="fundamental matrix"):
-        fundamental_matrix(sparse(np.eye(2)), np.array([0.5, 0.5]))
+        fundamental_matrix(Walk(sparse(np.eye(2))), np.array([0.5, 0.5]))
+
+
+def sparse_only(count: int) -> int:
+    """A limit that a dense solve exceeds and sparse factors do not."""
+    return dense_bytes(count) - 1
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_sparse_factors_give_the_same_times(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 40 * 8 * 7)  # blocks of seven goals, the last one smaller
+    monkeypatch.setattr(exact, "FACTOR_ENTRY", 1)
+    count = 40
+    dilap = walk_on(graph_of(count, FAMILIES[family](count)))
+    source, target = all_pairs(count)
+    dense = exact_hitting(Walk(dilap.transition), dilap.perron, source, target, memory=AMPLE)
+    found = exact_hitting(Walk(dilap.transition), dilap.perron, source, target, memory=sparse_only(count))
+    np.testing.assert_allclose(found, dense, rtol=max(1e-8, dense_tolerance(dilap.perron)))
+
+
+def test_sparse_factors_serve_a_chain_too_long_for_a_dense_matrix() -> None:
+    """A path of undirected unit edges with a loop in every state: c of neighbours is the number of entries."""
+    count = 20_000
+    adjacency = csr_array(diags_array([1.0, 1.0, 1.0], offsets=[-1, 0, 1], shape=(count, count)))
+    transition = transition_matrix(adjacency)
+    perron = np.asarray(adjacency.sum(axis=1)).ravel() / adjacency.sum()
+    source = np.array([0, 7, count // 2, count - 2])
+    there, back = exact_hitting(Walk(transition), perron, source, source + 1, memory=1 << 29)
+    np.testing.assert_allclose(there + back, adjacency.sum(), rtol=1e-8)
+    np.testing.assert_allclose(there[0], 2, rtol=1e-6)
+
+
+def test_a_walk_whose_factors_fill_up_is_refused_with_the_other_solvers_named() -> None:
+    count = 3000
+    rng = np.random.default_rng(0)
+    adjacency = csr_array((np.ones(20_000), rng.integers(0, count, (2, 20_000))), shape=(count, count))
+    transition = transition_matrix(csr_array(adjacency + eye_array(count)))
+    with pytest.raises(ResourceError, match=r"GiB of memory for 3000 states") as caught:
+        exact_hitting(Walk(transition), np.full(count, 1 / count), np.array([0]), np.array([1]), memory=10_000_000)
+    assert "series" in caught.value.hint and "sketch" in caught.value.hint
+    assert "\n" not in caught.value.message
+
+
+def test_work_of_hours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exact, "FACTOR_ENTRY", 1)
+    monkeypatch.setattr(exact, "BLOCK_BYTES", 1)
+    transition = directed_cycle(50, 0.5)
+    pair = np.array([0]), np.array([1])
+    exact_hitting(Walk(transition), np.full(50, 0.02), *pair, memory=sparse_only(50))
+    monkeypatch.setattr(exact, "MOST_WORK", 100)
+    with pytest.raises(ResourceError):
+        exact_hitting(Walk(transition), np.full(50, 0.02), *pair, memory=sparse_only(50))
+
+
+def teleporting(count: int, gamma: float = 0.9) -> Walk:
+    """A walk along random edges that jumps anywhere at times, and always from a sink."""
+    matrix = np.zeros((count, count))
+    for i, j in FAMILIES["sinks"](count):
+        matrix[i, j] = 1
+    degree = matrix.sum(axis=1, keepdims=True)
+    matrix = gamma * np.divide(matrix, degree, out=np.zeros_like(matrix), where=degree > 0)
+    return Walk(sparse(matrix), 1 - matrix.sum(axis=1))
+
+
+def test_a_walk_that_jumps_is_solved_densely_or_refused() -> None:
+    walk = teleporting(30)
+    perron = gth_perron(sparse(walk.to_dense()))
+    source, target = all_pairs(30)
+    there, _ = exact_hitting(walk, perron, source, target, memory=AMPLE)
+    np.testing.assert_allclose(there, absorbing_hitting(sparse(walk.to_dense()))[source, target], rtol=1e-8)
+    with pytest.raises(ResourceError):
+        exact_hitting(walk, perron, source, target, memory=sparse_only(30))

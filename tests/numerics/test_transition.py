@@ -10,12 +10,16 @@ from cgnn_cli.errors import DataError
 from cgnn_cli.numerics.transition import (
     canonical_csr,
     incidence_laplacian,
+    jumping_laplacian,
     random_walk_laplacian,
     row_of_entries,
+    sparse_laplacian,
     strong_components,
+    teleporting_walk,
     transition_matrix,
     without_self_loops,
 )
+from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.stages.rewire import rewire
 from tests.graphs import FAMILIES, graph_of, random_edges, sparse
 
@@ -109,3 +113,38 @@ def test_rows_and_self_loops_of_entries() -> None:
     matrix = sparse([[7, 1, 0], [0, 0, 0], [2, 0, 9]])
     np.testing.assert_array_equal(row_of_entries(matrix), [0, 0, 2, 2])
     np.testing.assert_array_equal(without_self_loops(matrix).toarray(), [[0, 1, 0], [0, 0, 0], [2, 0, 0]])
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.9])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_teleporting_walk_is_the_papers_mixture(family: str, gamma: float) -> None:
+    adjacency = graph_of(20, FAMILIES[family](20)).adjacency.toarray()
+    adjacency[3] *= 2.5
+    walk = teleporting_walk(sparse(adjacency), gamma)
+    expected = np.full((20, 20), 1 / 20)
+    out = adjacency.sum(axis=1) > 0
+    expected[out] = gamma * adjacency[out] / adjacency[out].sum(axis=1, keepdims=True) + (1 - gamma) / 20
+    np.testing.assert_allclose(walk.to_dense(), expected, rtol=1e-14)
+    assert walk.sparse.nnz == np.count_nonzero(adjacency)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("incidence", [True, False])
+def test_the_laplacian_of_a_teleporting_walk_equals_its_definition(family: str, incidence: bool) -> None:
+    walk = teleporting_walk(graph_of(20, [(0, 0), *FAMILIES[family](20)]).adjacency, 0.8)
+    assert walk.jump is not None
+    dense = walk.to_dense()
+    expected = explicit_incidence_form(dense) if incidence else np.eye(20) - dense
+    operator = jumping_laplacian(sparse_laplacian(walk, incidence=incidence), walk.jump, incidence=incidence)
+    np.testing.assert_allclose(operator @ np.eye(20), expected, atol=1e-13)
+    np.testing.assert_allclose(operator.H @ np.eye(20), expected.T, atol=1e-13)
+    vector = np.random.default_rng(0).standard_normal(20)
+    np.testing.assert_allclose(operator @ vector, expected @ vector, atol=1e-13)
+    np.testing.assert_allclose(operator.H @ vector, expected.T @ vector, atol=1e-13)
+
+
+@pytest.mark.parametrize("incidence", [True, False])
+def test_without_jumps_the_laplacian_is_all_sparse(incidence: bool) -> None:
+    transition = transition_matrix(rewire(graph_of(20, random_edges(20, 3, seed=1)), RewireConfig()).adjacency)
+    expected = (incidence_laplacian if incidence else random_walk_laplacian)(transition)
+    np.testing.assert_array_equal(sparse_laplacian(Walk(transition), incidence=incidence).toarray(), expected.toarray())

@@ -1,14 +1,19 @@
 """dilap: the walk, its Perron vector and the digraph Laplacian as one artifact."""
 
+from pathlib import Path
+from typing import Literal
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import DilapConfig, RewireConfig
-from cgnn_cli.graph import Rewired
+from cgnn_cli.graph import Dilap, Rewired
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
+from cgnn_cli.store.artifact import read
 from tests.graphs import FAMILIES, directed_cycle, graph_of, gth_perron, random_edges
+from tests.store.samples import sample, write
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -86,3 +91,60 @@ def test_the_unit_of_the_weights_does_not_matter() -> None:
     )
     np.testing.assert_allclose(small.perron, large.perron, rtol=1e-12)
     np.testing.assert_allclose(small.transition.toarray(), large.transition.toarray(), rtol=1e-14)
+
+
+TELEPORT = RewireConfig(method="teleport", gamma=0.8)
+
+
+def dense_walk(adjacency: np.ndarray, gamma: float) -> np.ndarray:
+    """P = gamma D^-1 A + (1 - gamma)/n 1 1^T, with uniform rows for states without a way out."""
+    count = len(adjacency)
+    dense = np.full((count, count), 1 / count)
+    out = adjacency.sum(axis=1) > 0
+    dense[out] = gamma * adjacency[out] / adjacency[out].sum(axis=1, keepdims=True) + (1 - gamma) / count
+    return dense
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("config", [INCIDENCE, RANDOM_WALK], ids=["incidence", "random-walk"])
+def test_teleporting_walk(family: str, config: DilapConfig) -> None:
+    graph = graph_of(25, [(1, 1), *FAMILIES[family](25)])
+    walk = dilap(rewire(graph, TELEPORT), config)
+    expected = dense_walk(graph.adjacency.toarray(), 0.8)
+    np.testing.assert_allclose(walk.walk().to_dense(), expected, rtol=1e-14)
+    np.testing.assert_allclose(walk.perron, gth_perron(csr_array(expected)), rtol=1e-10)
+    laplacian = np.eye(25) - expected
+    if config == INCIDENCE:
+        moves = expected * ~np.eye(25, dtype=bool)
+        laplacian = np.diag((moves + moves.T).sum(axis=1)) - moves - moves.T
+    np.testing.assert_allclose(walk.laplacian_operator() @ np.eye(25), laplacian, atol=1e-13)
+    assert walk.summary["symmetric"] is bool(np.allclose(laplacian, laplacian.T, atol=1e-12))
+    assert walk.laplacian.nnz <= 2 * graph.adjacency.nnz + 25  # never dense
+
+
+def test_a_regular_teleporting_walk_is_symmetric_in_both_forms() -> None:
+    ring = directed_cycle(6)
+    rewired = Rewired(adjacency=csr_array(ring + ring.T), nodes=np.arange(6), gamma=np.array([0.5]))
+    for config in (INCIDENCE, RANDOM_WALK):
+        assert dilap(rewired, config).summary["symmetric"] is True
+
+
+@pytest.mark.parametrize("method", ["path", "teleport"])
+@pytest.mark.parametrize("config", [INCIDENCE, RANDOM_WALK], ids=["incidence", "random-walk"])
+def test_the_operator_survives_the_artifact(
+    method: Literal["path", "teleport"], config: DilapConfig, tmp_path: Path
+) -> None:
+    walk = dilap(rewire(graph_of(12, FAMILIES["sinks"](12)), RewireConfig(method=method)), config)
+    elements = walk.to_elements()
+    assert ({"jump", "form"} <= elements.keys()) == (method == "teleport")
+    stored = read(write(tmp_path / "dilap.h5", sample("dilap", elements)))
+    again = Dilap.from_elements(stored.elements, {})
+    np.testing.assert_array_equal(again.laplacian_operator() @ np.eye(12), walk.laplacian_operator() @ np.eye(12))
+    np.testing.assert_array_equal(again.walk().to_dense(), walk.walk().to_dense())
+
+
+def test_without_jumps_the_operator_is_the_matrix(rewired: Rewired) -> None:
+    walk = dilap(rewired, INCIDENCE)
+    assert walk.laplacian_operator() is walk.laplacian
+    assert walk.walk().sparse is walk.transition
+    assert walk.walk().jump is None

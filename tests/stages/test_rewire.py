@@ -1,6 +1,7 @@
 """rewire: the order of the path, what it adds, weights, and the walk that is not rewired."""
 
 import math
+from typing import Literal
 
 import networkx as nx
 import numpy as np
@@ -8,8 +9,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
-from cgnn_cli.errors import DataError
-from cgnn_cli.graph import Graph
+from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.graph import Graph, Rewired
 from cgnn_cli.numerics.transition import strong_components
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
@@ -223,3 +224,42 @@ def test_renumbering_the_nodes_renumbers_the_result_where_cosines_differ() -> No
     moved = Graph(adjacency=csr_array(graph.adjacency[place][:, place]), features=graph.features[place])
     first, second = (rewire(each, RewireConfig()).adjacency.toarray() for each in (graph, moved))
     np.testing.assert_array_equal(second, first[np.ix_(place, place)])
+
+
+@pytest.mark.parametrize("walk", ["directed", "symmetric"])
+def test_teleport_keeps_the_graph_and_needs_no_features(walk: Literal["directed", "symmetric"]) -> None:
+    graph = Graph(adjacency=graph_of(6, [(0, 1), (1, 1), (2, 0)], weights=[2.0, 3.0, 4.0]).adjacency)
+    rewired = rewire(graph, RewireConfig(method="teleport", walk=walk, gamma=0.7))
+    dense = graph.adjacency.toarray()
+    np.testing.assert_array_equal(rewired.adjacency.toarray(), dense if walk == "directed" else dense + dense.T)
+    np.testing.assert_array_equal(rewired.nodes, np.arange(6))
+    assert rewired.gamma is not None
+    assert rewired.gamma.tolist() == [0.7]
+    assert rewired.order is None
+    summary = rewired.summary
+    assert (summary["gamma"], summary["added_edges"], summary["density_change"]) == (0.7, 0, 0.0)
+    assert (summary["components"], summary["self_loops"]) == (1, 1)
+    assert summary["notes"] == ["3 nodes have no way out; from there every step jumps"]
+
+
+def test_gamma_is_part_of_the_key_of_teleport_only() -> None:
+    assert RewireConfig(method="teleport").to_dict()["gamma"] == 0.9
+    assert RewireConfig(gamma=0.5).to_dict() == RewireConfig().to_dict() == {"method": "path", "walk": "directed"}
+    given = RewireConfig(method="teleport", gamma=0.5)
+    assert RewireConfig.from_dict(given.to_dict()) == given
+
+
+@pytest.mark.parametrize("gamma", [0.0, -0.1, 1.0, float("nan")])
+def test_gamma_lies_between_0_and_1(gamma: float) -> None:
+    with pytest.raises(UsageError, match="--gamma"):
+        RewireConfig(method="teleport", gamma=gamma)
+
+
+@pytest.mark.parametrize("config", [RewireConfig(), RewireConfig(method="teleport")], ids=lambda config: config.method)
+def test_optional_elements_survive_the_round_trip(config: RewireConfig) -> None:
+    rewired = rewire(graph_of(6, [(0, 1), (1, 2)]), config)
+    elements = rewired.to_elements()
+    assert ("gamma" in elements) == (config.method == "teleport")
+    again = Rewired.from_elements(elements, rewired.summary)
+    assert (again.gamma is None) == (rewired.gamma is None)
+    assert (again.order is None) == (rewired.order is None)

@@ -21,7 +21,7 @@ def number_blocks(stream: BinaryIO, types: Sequence[str], what: str, delimiter: 
     try:
         reader = csv.open_csv(
             stream,
-            csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK_BYTES),
+            csv.ReadOptions(autogenerate_column_names=True, block_size=BLOCK_BYTES, use_threads=False),
             csv.ParseOptions(delimiter=delimiter, quote_char=False),
             csv.ConvertOptions(column_types=columns, null_values=[]),
         )

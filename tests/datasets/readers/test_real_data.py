@@ -119,11 +119,11 @@ def peak_bytes(reader: str, files: dict[str, Path]) -> tuple[int, int, int]:
 def test_memory_for_arxiv(stand_in: MakeStandIn) -> None:
     peak, nodes, edges = peak_bytes("ogb", stand_in("arxiv"))
     assert (nodes, edges) == (169343, 1166243)
-    assert peak < 0.75 * GIB
+    assert peak < 1.5 * GIB
 
 
 @pytest.mark.slow
 def test_memory_for_snap_patents(stand_in: MakeStandIn) -> None:
     peak, nodes, edges = peak_bytes("linkx_mat", stand_in("snap-patents"))
     assert (nodes, edges) == (2923922, 14180033)
-    assert peak < 3 * GIB
+    assert peak < 6 * GIB

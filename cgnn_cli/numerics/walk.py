@@ -1,0 +1,54 @@
+"""The walk as an operator: P = S + v u^T with a sparse S, and u the uniform distribution over all states.
+
+v is what the rows of S lack to 1: the chance of a jump to any state. It is None where every row sums to 1, so that the
+walk is just S. A teleporting walk is never made dense.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A row-stochastic operator over `size` states."""
+
+    sparse: csr_array
+    jump: np.ndarray | None = None
+
+    @property
+    def size(self) -> int:
+        return int(self.sparse.shape[0])
+
+    @cached_property
+    def transposed(self) -> csr_array:
+        """S^T as CSR."""
+        return csr_array(self.sparse.T.tocsr())
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """P x, for a vector or the columns of a matrix."""
+        moved = self.sparse @ x
+        if self.jump is not None:
+            moved += np.multiply.outer(self.jump, x.mean(axis=0))
+        return moved
+
+    def apply_transposed(self, y: np.ndarray) -> np.ndarray:
+        """P^T y: where a distribution over the states goes in one step."""
+        moved = self.transposed @ y
+        if self.jump is not None:
+            moved += (self.jump @ y) / self.size
+        return moved
+
+    def diagonal(self) -> np.ndarray:
+        """P_ii."""
+        diagonal = self.sparse.diagonal()
+        return diagonal if self.jump is None else diagonal + self.jump / self.size
+
+    def to_dense(self) -> np.ndarray:
+        """P as an array, for small walks."""
+        dense = self.sparse.toarray()
+        return dense if self.jump is None else dense + self.jump[:, None] / self.size
