@@ -72,7 +72,7 @@ def test_a_setting_from_a_file_does_not_contradict_a_given_artifact(cgnn: FrontD
         ("[train]\nhiden = 1\n", "did you mean train.hidden?"),
         ("[trian]\nlr = 1\n", "did you mean train.lr?"),
         ("rank = 5\n", "cgnn.toml:1: unknown key rank; did you mean commute.rank?"),
-        ('[commute]\nsolver = "exactly"\n', "one of svd, exact, pi-only; did you mean exact?"),
+        ('[commute]\nsolver = "exactly"\n', "one of svd, exact, series, sketch, pi-only; did you mean exact?"),
         ("[commute]\nrank = 0\n", "--rank must be at least 1"),
         ("[commute\n", "cgnn.toml is not TOML"),
         ("[train]\nlr = [1]\n", "is not a number"),

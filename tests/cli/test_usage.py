@@ -22,7 +22,7 @@ from tests.front_door import FrontDoor, run_process
         (["commute", "--dataset", "demo", "--scale", "nan"], "--scale must be a positive number"),
         (["commute", "--dataset", "demo", "--proximity", "inverse", "--scale", "median"], "inverse takes a number"),
         (["commute", "--dataset", "demo", "--solver", "pi-only", "--proximity", "ratio"], "same weight"),
-        (["commute", "--dataset", "demo", "--solver", "magic"], "'svd', 'exact', 'pi-only'"),
+        (["commute", "--dataset", "demo", "--solver", "magic"], "'svd', 'exact', 'series', 'sketch', 'pi-only'"),
         (["commute", "--rnk", "5"], "--rank"),
         (["comute"], "commute"),
         (["train", "--dataset", "demo", "--lr", "nan"], "--lr must be a finite number"),
