@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test lint bench docs slow clean
+.PHONY: demo test lint bench bench-commute docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -22,6 +22,10 @@ lint: .venv/installed
 bench: .venv/installed
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/import_edges.py
+
+# DATA=FOLDER: see docs/benchmarks.md; without it CGNN_TEST_DATA
+bench-commute: .venv/installed
+	$(BIN)/python benchmarks/commute.py $(if $(DATA),--data $(DATA)) --large
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 CSR_ENTRY = 12  # a float64 and an int32
-SERIES_PAIR = 120  # what the series holds for a pair while it works
+SERIES_PAIR = 176  # what the series holds for a pair while it works
 BASE = 64 << 20
 
 

@@ -41,7 +41,8 @@ class Stage:
 
     Raise `algorithm` whenever the numbers change; tests/stages/test_golden.py fails if they do without it.
     The modules are imported before the clock starts, so that recorded seconds are those of the computation.
-    A resumable stage saves its state when it is asked to stop, and goes on from there. `memory` and `disk` estimate
+    A stage that is resumable, with some configurations or with all, saves its state when it is asked to stop, and goes
+    on from there; others are just ended. `memory` and `disk` estimate
     what it needs, in bytes; `relief` says what to do where that is too much.
     """
 
@@ -50,7 +51,7 @@ class Stage:
     algorithm: int
     modules: tuple[str, ...]
     compute: Callable[[Inputs, Any, ComputeConfig, Watch], StageData]
-    resumable: bool = False
+    resumable: Callable[[Any], bool] = lambda config: False
     memory: Callable[[Inputs, Any], int] | None = None
     disk: Callable[[Inputs, Any], int] | None = None
     relief: str = "use a machine with more memory"
@@ -161,7 +162,7 @@ STAGES: dict[str, Stage] = {
             2,
             ("cgnn_cli.stages.commute",),
             _commute,
-            resumable=True,
+            resumable=lambda config: config.solver in ("series", "sketch"),
             memory=estimates.commute_memory,
             disk=estimates.commute_disk,
             relief="--solver pi-only needs least, series and svd little, and exact is dense",
@@ -172,7 +173,7 @@ STAGES: dict[str, Stage] = {
             2,
             ("cgnn_cli.stages.train",),
             _fit,
-            resumable=True,
+            resumable=lambda config: True,
             memory=estimates.fit_memory,
             relief="use fewer --layers or a smaller --hidden",
         ),

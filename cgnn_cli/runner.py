@@ -96,7 +96,7 @@ class Runner:
         if step.make is not None:
             data = step.make()
         else:
-            with self.stopper.hold() if step.stage.resumable else nullcontext():
+            with self.stopper.hold() if step.stage.resumable(step.config) else nullcontext():
                 data = step.stage.compute(inputs, step.config, self.compute, watch)
         data.summary.update(_standin_mark(inputs))
         header = Header(

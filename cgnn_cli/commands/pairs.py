@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cgnn_cli.commands.inspect import standin_mark
 from cgnn_cli.commands.options import INPUT_PANEL, OUTPUT_PANEL, stage_configs
 from cgnn_cli.commands.session import Outcome, Session
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import DataError, UpstreamError
 from cgnn_cli.pipeline import Step, plan
 from cgnn_cli.resources import thread_count
 from cgnn_cli.runner import Runner
@@ -42,11 +43,19 @@ TopOption = Annotated[
 ]
 
 
-def times_of_pairs(session: Session, runner: Runner, start: Step, file: Path) -> Outcome:
+def walk_for_pairs(session: Session, start: Step) -> Step:
+    """The dilap step of what is given, or the one that a dataset leads to."""
+    walk = start.find("dilap") or plan("dilap", start, stage_configs(session.settings), ())
+    if walk.find("graph") is None:
+        raise UpstreamError(
+            f"cannot tell which graph {walk.stage.name} {walk.key[:12]} was made from",
+            "name the store that has its inputs with --store, or their files with more --input",
+        )
+    return walk
+
+
+def times_of_pairs(session: Session, runner: Runner, walk_step: Step, file: Path) -> Outcome:
     """Exact times of the pairs in a file, one solve a distinct node."""
-    walk_step = start if start.stage.name == "dilap" else start.find("dilap")
-    if walk_step is None:
-        walk_step = plan("dilap", start, stage_configs(session.settings), ())
     header, hit = runner.obtain(walk_step)
     graph_step = walk_step.find("graph")
     assert graph_step is not None
@@ -57,7 +66,7 @@ def times_of_pairs(session: Session, runner: Runner, start: Step, file: Path) ->
 
     from cgnn_cli.numerics.pairs import pair_times
 
-    source, target = read_pairs(file, graph)
+    source, target = read_pairs(file, graph, session)
     state = np.full(graph.node_count, -1, dtype=np.int64)
     state[dilap.nodes] = np.arange(len(dilap.nodes))
     covered = (state[source] >= 0) & (state[target] >= 0)
@@ -82,13 +91,13 @@ def times_of_pairs(session: Session, runner: Runner, start: Step, file: Path) ->
         "artifact": None,
         "key": header.key,
         "cache": "hit" if hit else "miss",
-        "summary": {"pairs": rows, "residual": found.residual},
+        "summary": {"pairs": rows, "residual": found.residual, **standin_mark(header)},
         "stages": session.talker.stages,
     }
     return Outcome(_csv(rows), values_of)
 
 
-def read_pairs(file: Path, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
+def read_pairs(file: Path, graph: Graph, session: Session) -> tuple[np.ndarray, np.ndarray]:
     """The nodes of the pairs in a file of edges; a first row that names no node is its header."""
     import numpy as np
 
@@ -98,6 +107,7 @@ def read_pairs(file: Path, graph: Graph) -> tuple[np.ndarray, np.ndarray]:
     number = {node: position for position, node in enumerate(graph.ids().tolist())}
     named = [[str(node) for node in column] for column in (edges.source, edges.target)]
     if named[0] and not any(column[0] in number for column in named):
+        session.talker.note(f"{file}: the first row is the header ({named[0][0]!r}, {named[1][0]!r})")
         named = [column[1:] for column in named]
     unknown = next((node for column in named for node in column if node not in number), None)
     if unknown is not None:

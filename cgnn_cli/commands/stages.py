@@ -20,7 +20,7 @@ from cgnn_cli.commands.options import (
     config_parameters,
     stage_configs,
 )
-from cgnn_cli.commands.pairs import PairsOption, TopOption, times_of_pairs, with_closest
+from cgnn_cli.commands.pairs import PairsOption, TopOption, times_of_pairs, walk_for_pairs, with_closest
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import CONFIGS, option_name
 from cgnn_cli.datasets.registry import name_of
@@ -228,9 +228,14 @@ def _register_stage(app: typer.Typer, target: str) -> None:
     ) -> Outcome:
         runner = session.runner(forced=(target,) if force else (), restart=restart)
         if pairs is not None:
-            if session.settings.given_in("commute"):
-                raise UsageError("--pairs are solved exactly, whatever the solver", "leave the options of commute out")
-            return times_of_pairs(session, runner, find_start(session, target, inputs), pairs)
+            if session.settings.given_in("commute") or top is not None or output_format == "npz":
+                raise UsageError(
+                    "--pairs are solved exactly and printed", "leave --top, --format and the options of commute out"
+                )
+            start = find_start(session, target, inputs, dry_run=dry_run)
+            reject_fixed_options(start, session.settings)
+            walk = walk_for_pairs(session, start)
+            return show_forecast(runner, walk) if dry_run else times_of_pairs(session, runner, walk, pairs)
         step = make_plan(session, runner, target, inputs, None, dry_run=dry_run)
         if dry_run:
             return show_forecast(runner, step)

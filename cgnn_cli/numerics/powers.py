@@ -120,7 +120,7 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
             watch.progress(stop, len(plan.rows), f"rows of {plan.steps} steps")
             stopped = watch.stop_requested() and stop < len(plan.rows)
             if stopped or watch.snapshot_due():
-                watch.save(Snapshot({"kept": kept}, {"epoch": number, "row": stop}))
+                watch.save(Snapshot({"kept": kept}, {"epoch": number, "row": stop, "unit": "block"}))
             if stopped:
                 raise StoppedEarly(
                     f"stopped after {stop} of {len(plan.rows)} rows of the series; the state is saved",

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.errors import ResourceError
 from cgnn_cli.numerics.masked import Pattern
 from cgnn_cli.numerics.powers import KEPT, STATE, Plan, kept_entries, make_plan
 from cgnn_cli.numerics.walk import Walk
@@ -119,6 +120,8 @@ class _Pairs:
 
     @staticmethod
     def of(rows: np.ndarray, size: int, source: np.ndarray, target: np.ndarray) -> _Pairs:
+        if len(source) >= LARGEST_NUMBER:
+            raise ResourceError(f"the series takes fewer than {LARGEST_NUMBER:,} edges", "use --solver pi-only or svd")
         line = np.zeros(size, np.int64)
         line[rows] = np.arange(len(rows))
         # Sparse matrices of numbers are added, so that each wanted entry tells which pairs it belongs to.

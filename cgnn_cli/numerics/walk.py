@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,11 @@ class Walk:
         """P_ii."""
         diagonal = self.sparse.diagonal()
         return diagonal if self.jump is None else diagonal + self.jump / self.size
+
+    def lazy(self) -> Walk:
+        """The walk that waits with probability 1/2 before each step: the same Perron vector, twice the times."""
+        waiting = csr_array(eye_array(self.size, format="csr"))
+        return Walk(csr_array((self.sparse + waiting) / 2), None if self.jump is None else self.jump / 2)
 
     def to_dense(self) -> np.ndarray:
         """P as an array, for small walks."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cgnn_cli.configs import CommuteConfig
-from cgnn_cli.errors import ResourceError
+from cgnn_cli.configs import SERIES_STEPS, CommuteConfig
+from cgnn_cli.errors import NumericalError, ResourceError, StoppedEarly
 from cgnn_cli.graph import Dilap
 from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.lowrank import RESIDUAL_GOAL, svd_times, truncated_svd
@@ -23,7 +24,7 @@ SVD_NOTE = (
     "times, and `--verify 64` measures the error of any solver"
 )
 WORK_A_SECOND = 2e7  # multiplications of sparse matrices, on a slow core
-MOST_HOURS = 2.0
+MOST_MINUTES = 60.0
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,28 @@ class Pairs:
         """The walk, its Perron vector, and the pairs: what every numerical solver takes first."""
         return self.dilap.walk(), self.dilap.perron, self.source, self.target
 
+    @cached_property
+    def is_lazy(self) -> bool:
+        """Whether the steps of the walk are summed for the lazy walk: one that need not wait anywhere may alternate."""
+        return not (self.dilap.transition.diagonal() > 0).all()
+
+    @cached_property
+    def stepping(self) -> tuple[Walk, np.ndarray, np.ndarray, np.ndarray]:
+        """The system for solvers that sum steps."""
+        walk, perron, source, target = self.system
+        return walk.lazy() if self.is_lazy else walk, perron, source, target
+
+    def in_steps(self, there: np.ndarray, back: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times of `stepping` as those of the walk; c is never below the time between two visits of either state."""
+        pace = 0.5 if self.is_lazy else 1.0
+        there, back = pace * there, pace * back
+        times = there + back
+        floor = 1 / np.minimum(self.dilap.perron[self.source], self.dilap.perron[self.target])
+        low = times < floor
+        share = np.divide(there, times, out=np.full_like(times, 0.5), where=low & (there > 0) & (back > 0))
+        there[low], back[low] = (share * floor)[low], ((1 - share) * floor)[low]
+        return there, back, there + back
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -66,17 +89,38 @@ def solve_pairs(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> So
     solver = {"svd": _svd, "exact": _exact, "series": _series, "sketch": _sketch, "pi-only": _pi_only}[config.solver]
     solution = solver(pairs, config, allowance)
     if config.verify and len(pairs.source):
-        solution.figures["verify"] = verify(
-            *pairs.system,
-            solution.there,
-            solution.back,
-            solution.times,
-            count=config.verify,
-            seed=config.solver_seed,
-            jobs=allowance.jobs,
-            progress=lambda done, total: allowance.watch.progress(done, total, "edges verified"),
-        )
+        try:
+            solution.figures["verify"] = verify(
+                *pairs.system,
+                solution.there,
+                solution.back,
+                solution.times,
+                count=config.verify,
+                seed=config.solver_seed,
+                jobs=allowance.jobs,
+                progress=lambda done, total: _go_on(allowance.watch, done, total, "nodes verified"),
+            )
+        except NumericalError as error:  # the times are there all the same
+            solution.figures["verify"] = None
+            solution.notes.append(f"the error could not be measured: {error.message}")
     return solution
+
+
+def _go_on(watch: Watch, done: int, total: int, message: str) -> None:
+    """Tell the progress of work that has no saved state, and end it when that is asked for."""
+    watch.progress(done, total, message)
+    if watch.stop_requested():
+        raise StoppedEarly(f"stopped after {done} of {total} {message}", "run the same command again")
+
+
+@dataclass
+class Unsaved(Watch):
+    """Watches a part of a computation whose state is not saved by itself."""
+
+    whole: Watch
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        _go_on(self.whole, done, total, message)
 
 
 def _pi_only(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
@@ -110,12 +154,12 @@ def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
     steps, figures, notes = config.step_count, dict[str, Any](), []
     if config.tolerance is not None:
         choice = choose_steps(
-            *pairs.system,
+            *pairs.stepping,
             config.tolerance,
             seed=config.solver_seed,
             tail=config.tail,
             jobs=allowance.jobs,
-            progress=lambda done, total: allowance.watch.progress(done, total, "sampled edges solved"),
+            progress=lambda done, total: _go_on(allowance.watch, done, total, "nodes of sampled edges solved"),
         )
         if choice.steps is None:
             steps = len(choice.errors) - 1
@@ -128,28 +172,33 @@ def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
         figures |= {"sampled_edges": choice.edges, "sampled_error": choice.error}
     _check_cost(pairs, steps)
     found = series_times(
-        *pairs.system,
+        *pairs.stepping,
         steps,
         tail=config.tail,
         memory=allowance.memory,
         jobs=allowance.jobs,
         watch=allowance.watch,
     )
-    figures |= {"steps": found.steps, "tail": found.tail, "multiplications": found.flops}
-    return Solution(found.there, found.back, found.times, figures, notes)
+    figures |= {"steps": found.steps, "tail": found.tail, "lazy": pairs.is_lazy, "multiplications": found.flops}
+    return Solution(*pairs.in_steps(found.there, found.back), figures, notes)
 
 
 def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
-    _check_cost(pairs, config.step_count)
+    steps, notes = config.step_count, []
+    if config.steps is None and _minutes(pairs, steps) > MOST_MINUTES:
+        steps = SERIES_STEPS
+        notes.append(f"{config.step_count} steps would take too long with hubs like these; {steps} are summed")
+    _check_cost(pairs, steps)
     start = series_times(
-        *pairs.system,
-        config.step_count,
+        *pairs.stepping,
+        steps,
         tail=True,
         memory=allowance.memory,
         jobs=allowance.jobs,
+        watch=Unsaved(allowance.watch),
     )
     found = sketch_times(
-        *pairs.system,
+        *pairs.stepping,
         config.probes,
         config.solver_seed,
         start=start,
@@ -157,24 +206,31 @@ def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
         jobs=allowance.jobs,
         watch=allowance.watch,
     )
-    relative = found.error / found.times
+    there, back, times = pairs.in_steps(found.there, found.back)
+    error = found.error / 2 if pairs.is_lazy else found.error
     figures = {
-        "steps": config.step_count,
+        "steps": steps,
+        "lazy": pairs.is_lazy,
         "probes": config.probes,
         "probe_residual": float(np.max(found.residuals, initial=0.0)),
         "probe_iterations": int(np.max(found.iterations, initial=0)),
-        "relative_standard_error": quantiles(relative),
+        "relative_standard_error": quantiles(error / times),
     }
-    return Solution(found.there, found.back, found.times, figures, error=found.error)
+    return Solution(there, back, times, figures, notes, error)
+
+
+def _minutes(pairs: Pairs, steps: int) -> float:
+    """About how long a series takes on a slow core."""
+    walk, _, source, target = pairs.stepping
+    return series_cost(walk, steps, source, target).work / WORK_A_SECOND / 60
 
 
 def _check_cost(pairs: Pairs, steps: int) -> None:
-    """Refuse at once what would take hours."""
-    work = series_cost(pairs.dilap.walk(), steps, pairs.source, pairs.target).work
-    hours = work / WORK_A_SECOND / 3600
-    if hours > MOST_HOURS:
+    """Refuse at once what would take long."""
+    minutes = _minutes(pairs, steps)
+    if minutes > MOST_MINUTES:
         raise ResourceError(
-            f"{steps} steps of the series may need {work:.1e} multiplications on this graph, about {hours:,.0f} hours",
+            f"{steps} steps of the series may take about {minutes:,.0f} minutes on this graph",
             "use fewer --steps (2 is safe with hubs), or --solver pi-only",
         )
 

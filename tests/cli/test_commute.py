@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cgnn_cli import api, runs
+from cgnn_cli.errors import NumericalError
 from cgnn_cli.numerics import powers
 from tests.front_door import FrontDoor
 
@@ -130,6 +131,48 @@ def test_pairs(cgnn: FrontDoor) -> None:
     assert "--pairs" in cgnn.fails(2, "commute", "--dataset", "friends", "--pairs", "pairs.csv", "--rank", 3)
 
 
+def test_pairs_and_the_rest_of_the_command(cgnn: FrontDoor) -> None:
+    Path("pairs.csv").write_text("0,1\n")
+    pairs = ("--pairs", "pairs.csv")
+    for more in (("--top", 3), ("--format", "npz"), ("--solver", "series")):
+        assert "--pairs" in cgnn.fails(2, *DEMO, *pairs, *more)
+    rows = cgnn.ok(*DEMO, *pairs, "--dry-run", "--json").json["stages"]
+    assert [row["stage"] for row in rows] == ["graph", "rewire", "dilap"] and not list(Path(".cgnn").rglob("*.h5"))
+    walk = cgnn.ok("dilap", "--dataset", "demo").path
+    assert "--method belongs to rewire" in cgnn.fails(2, "commute", "--input", walk, *pairs, "--method", "none")
+    there = cgnn.ok("commute", "--input", walk, *pairs, "--json").json["summary"]["pairs"]
+    assert there == cgnn.ok(*DEMO, *pairs, "--json").json["summary"]["pairs"]
+    assert cgnn("commute", "--input", walk, *pairs, "--store", "empty").code == 4
+    Path("pairs.csv").write_text("from,to\n0,1\n")
+    assert any("is the header ('from', 'to')" in note for note in cgnn.ok(*DEMO, *pairs, "--json").json["warnings"])
+
+
+def test_walks_that_alternate(cgnn: FrontDoor) -> None:
+    """Cycles, paths and stars without self-loops: the steps of such walks never settle."""
+    shapes = {
+        "cycle": [(0, 1), (1, 2), (2, 0)],
+        "path": [(n, n + 1) for n in range(5)] + [(n + 1, n) for n in range(5)],
+        "star": [(0, n) for n in range(1, 9)] + [(n, 0) for n in range(1, 9)],
+    }
+    for name, edges in shapes.items():
+        Path("edges.csv").write_text("".join(f"{i},{j}\n" for i, j in edges))
+        cgnn.ok("data", "import", name, "--edges", "edges.csv", "--no-header", "-q")
+        asked = ("commute", "--dataset", name, "--method", "none", "--verify", 100, "--json")
+        for solver, limit in ((("series", "--steps", 200), 1e-6), (("series",), 0.5), (("sketch",), 0.5)):
+            summary = cgnn.ok(*asked, "--solver", *solver).json["summary"]
+            assert summary["lazy"] and summary["verify"]["median_relative_error"] < limit, (name, solver)
+
+
+def test_the_error_that_cannot_be_measured_is_a_note(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise NumericalError("a solve stopped")
+
+    monkeypatch.setattr("cgnn_cli.stages.solvers.verify", fails)
+    result = cgnn.ok(*DEMO, "--solver", "series", "--verify", 5, "--json").json
+    assert result["summary"]["verify"] is None
+    assert "the error could not be measured: a solve stopped" in result["warnings"]
+
+
 def test_pairs_outside_the_walk_have_no_times(cgnn: FrontDoor) -> None:
     Path("edges.csv").write_text("a,b\nb,a\nb,c\n")
     Path("pairs.csv").write_text("a,b\na,c\n")
@@ -147,10 +190,10 @@ def test_the_closest_edges(cgnn: FrontDoor) -> None:
     assert "shortest commute times" in cgnn.ok(*DEMO, "--solver", "exact", "--top", 3).err
 
 
-def test_hours_of_work_are_refused_at_once(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_work_is_refused_at_once(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cgnn_cli.stages.solvers.WORK_A_SECOND", 1e-3)
     line = cgnn.fails(7, *DEMO, "--solver", "series")
-    assert "hours" in line and "--steps" in line
+    assert "minutes" in line and "--steps" in line
 
 
 def test_a_graph_too_large_for_the_dense_solver(cgnn: FrontDoor) -> None:

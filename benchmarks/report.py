@@ -1,0 +1,95 @@
+"""What a benchmark reports: lines with a goal and a verdict, tables, and the page that keeps them between markers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+NEW_PAGE = "# Benchmarks\n"
+HEADER = ("", "goal", "measured", "met")
+MISSING = "not installed"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A goal and what was measured; `met` is None where a peer is missing or nothing could be measured."""
+
+    number: str
+    goal: str
+    measured: str
+    met: bool | None
+
+    @property
+    def cells(self) -> tuple[str, str, str, str]:
+        verdict = "not measured" if self.met is None else "yes" if self.met else "**no**"
+        return self.number, self.goal, self.measured, verdict
+
+
+@dataclass(frozen=True)
+class Section:
+    """The result of one part of the benchmark: its lines, and the tables and figures below its heading."""
+
+    lines: list[Line]
+    text: str
+
+
+def table(rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table whose first row is the header."""
+    header, *body = [f"| {' | '.join(row)} |" for row in rows]
+    rule = "|" + "---|" * (header.count("|") - 1)
+    return "\n".join([header, rule, *body])
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.2g} %" if share >= 1e-4 else f"{100 * share:.0e} %"
+
+
+def ratio(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:,.0f}"
+
+
+def gibibytes(count: float) -> str:
+    return f"{count / 2**30:.2f} GiB"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
+
+
+def update_page(path: Path, sections: dict[str, Section], conditions: str) -> None:
+    """Put the sections between their markers, and their lines into the table of goals; all other text stays."""
+    text = path.read_text(encoding="utf-8") if path.exists() else NEW_PAGE
+    goals = {row[0]: row for row in _rows(_between(text, "goals") or "")}
+    day = datetime.now(UTC).strftime("%Y-%m-%d")
+    for name, section in sections.items():
+        goals |= {line.number: line.cells for line in section.lines}
+        text = _replace(text, name, f"{section.text}\n\nMeasured on {day}, {conditions}.")
+    text = _replace(text, "goals", table([HEADER, *(goals[number] for number in sorted(goals))]))
+    path.write_text(text, encoding="utf-8")
+
+
+def _markers(name: str) -> tuple[str, str]:
+    return f"<!-- measured: {name} -->\n", f"\n<!-- end of {name} -->"
+
+
+def _between(text: str, name: str) -> str | None:
+    begin, end = _markers(name)
+    found = re.search(re.escape(begin) + "(.*?)" + re.escape(end), text, flags=re.DOTALL)
+    return found[1] if found else None
+
+
+def _replace(text: str, name: str, content: str) -> str:
+    """The text with new content between the markers, which are added at its end where they are missing."""
+    begin, end = _markers(name)
+    old = _between(text, name)
+    if old is None:
+        return f"{text.rstrip()}\n\n{begin}{content}{end}\n"
+    return text.replace(begin + old + end, begin + content + end)
+
+
+def _rows(text: str) -> list[tuple[str, str, str, str]]:
+    lines = [line.strip("|").split(" | ") for line in text.splitlines()[2:]]
+    return [(a.strip(), b.strip(), c.strip(), d.strip()) for a, b, c, d in lines]

@@ -1,0 +1,67 @@
+"""benchmarks/commute.py runs from end to end on tiny graphs."""
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FIGURE = re.compile(r"\d[\d,.]*(?:e[+-]?\d+)?")
+
+
+def benchmark(page: Path, *arguments: str) -> str:
+    command = [sys.executable, str(ROOT / "benchmarks" / "commute.py"), "--quick", "--output", str(page), *arguments]
+    environment = {"PATH": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    subprocess.run(command, check=True, env=environment)
+    return page.read_text(encoding="utf-8")
+
+
+def part(text: str, name: str) -> str:
+    found = re.search(rf"<!-- measured: {name} -->\n(.*?)\n<!-- end of {name} -->", text, flags=re.DOTALL)
+    assert found is not None, name
+    return found[1]
+
+
+def test_every_part_writes_finite_figures(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Before\n\nprose\n\n<!-- measured: svd -->\nold\n<!-- end of svd -->\n\n## After\n")
+    text = benchmark(page)
+    assert text.startswith("# Before\n\nprose\n\n<!-- measured: svd -->\n|") and "\n\n## After\n" in text
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+    goals = [line.split(" | ") for line in part(text, "goals").splitlines()[2:]]
+    assert [row[0].strip("| ") for row in goals] == ["1a", "1b", "2a", "2b", "2c", "3", "5a", "5b"]
+    for _, _, measured, met in goals:
+        assert FIGURE.search(measured) or (measured, met) == ("not installed", "not measured |")
+    for name in ("svd", "series", "tolerance", "growth", "memory", "dense"):
+        assert len(part(text, name).splitlines()) > 4, name
+    for figure in ("growth", "error"):
+        assert (tmp_path / "images" / f"benchmark-{figure}.svg").read_text().count("<path") > 4
+
+
+def test_one_part_leaves_the_others(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    row = "| 1a | goal | 7 times | yes |"
+    page.write_text(f"<!-- measured: goals -->\n| | | | |\n|---|---|---|---|\n{row}\n<!-- end of goals -->\n")
+    text = benchmark(page, "--only", "tolerance")
+    assert row in part(text, "goals") and "| 3 |" in part(text, "goals") and "citeseer" in part(text, "tolerance")
+
+
+def test_data_must_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CGNN_TEST_DATA", raising=False)
+    command = [sys.executable, str(ROOT / "benchmarks" / "commute.py"), "--output", str(tmp_path / "page.md")]
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert result.returncode == 2 and "--data" in result.stderr
+
+
+def test_missing_peers_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    ratios, graphs = import_module("ratios"), import_module("graphs")
+    monkeypatch.setattr(ratios, "installed", lambda name: False)
+    setting = ratios.Setting(graphs.Sources(None, tmp_path), tmp_path, quick=True, rounds=1)
+    for part_of_it in (ratios.svd, ratios.networkit):
+        section = part_of_it(setting)
+        assert "not installed" in section.text
+        assert [line.cells[2:] for line in section.lines] == [("not installed", "not measured")]
