@@ -29,7 +29,7 @@ RANK = 5
 SAMPLE = 64
 TOLERANCE = 0.01
 NETWORKIT_TOLERANCE, QUICK_NETWORKIT_TOLERANCE = 0.1, 1.0
-NETWORKIT_SECONDS = 1800.0
+NETWORKIT_SECONDS = 600.0
 NETWORKIT_GRAPHS = (("5b", "chameleon"), ("5c", "gnutella"))
 SMALL_GRAPHS = ("chameleon", "squirrel", "cora-ml", "citeseer", "am-photo")
 

@@ -6,15 +6,15 @@ Sums are taken by `einsum`, never by BLAS: a solve gives the same bits with any 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
 
 from cgnn_cli.errors import NumericalError
-from cgnn_cli.numerics.walk import Walk
 
 BREAKDOWN = 1e-14  # a cosine between two vectors this small has no digits left
 STAGNATION = 200  # iterations without a new least residual
@@ -47,11 +47,19 @@ class _Best:
     iterations: int = 0
 
 
-def solve(walk: Walk, rhs: np.ndarray, *, tolerance: float = 1e-10, most: int = 2000) -> Solved:
+class Operator(Protocol):
+    """P in I - P."""
+
+    def apply(self, x: np.ndarray, /) -> np.ndarray: ...
+
+
+def solve(
+    walk: Operator, rhs: np.ndarray, *, tolerance: float = 1e-10, enough: float | None = None, most: int = 2000
+) -> Solved:
     """x with (I - P) x = rhs, for a right-hand side with pi^T rhs = 0.
 
     Where BiCGSTAB breaks down or stands still it starts again from its best iterate with another shadow vector;
-    GMRES gets what it leaves. A solution that misses the tolerance is an error.
+    GMRES gets what it leaves. A solution that misses the tolerance, or `enough` if given, is an error.
     """
     size = _norm(rhs)
     best = _Best(np.zeros(len(rhs)), rhs.copy(), size)
@@ -66,7 +74,7 @@ def solve(walk: Walk, rhs: np.ndarray, *, tolerance: float = 1e-10, most: int = 
     if best.norm > goal:
         _gmres(walk, rhs, best, goal)
     relative = best.norm / size if size else 0.0
-    if best.norm > goal:
+    if relative > (tolerance if enough is None else enough):
         raise NumericalError(
             f"a solve with the walk stopped at a residual of {relative:.1e} (goal {tolerance:.0e}) "
             f"after {best.iterations} iterations",
@@ -80,9 +88,23 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], *, jobs:
     if jobs <= 1 or work < WORTH_PROCESSES:
         yield from map(function, items)
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
-    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(item) for item in items)
+    yield from from_processes((delayed(function)(item) for item in items), jobs)
+
+
+def from_processes(calls: Iterable[Any], jobs: int) -> Generator[Any]:
+    """The results of joblib's delayed calls in their order; what is begun but not asked for is dropped silently."""
+    from joblib import Parallel
+
+    results = Parallel(n_jobs=jobs, return_as="generator")(calls)
+    try:
+        # Not the results themselves, which would be closed outside of the block below.
+        yield from (result for result in results)
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks (have been successfully|which were still)", UserWarning)
+            results.close()
 
 
 def _dot(a: np.ndarray, b: np.ndarray) -> float:
@@ -93,7 +115,7 @@ def _norm(vector: np.ndarray) -> float:
     return float(np.sqrt(_dot(vector, vector)))
 
 
-def _keep(walk: Walk, rhs: np.ndarray, x: np.ndarray, best: _Best) -> None:
+def _keep(walk: Operator, rhs: np.ndarray, x: np.ndarray, best: _Best) -> None:
     """Take x if its true residual is less."""
     residual = rhs - x + walk.apply(x)
     norm = _norm(residual)
@@ -101,7 +123,7 @@ def _keep(walk: Walk, rhs: np.ndarray, x: np.ndarray, best: _Best) -> None:
         best.x, best.residual, best.norm = x, residual, norm
 
 
-def _bicgstab(walk: Walk, rhs: np.ndarray, best: _Best, goal: float, most: int, shadow: np.ndarray) -> None:
+def _bicgstab(walk: Operator, rhs: np.ndarray, best: _Best, goal: float, most: int, shadow: np.ndarray) -> None:
     """Improve the best iterate until the goal, `most` iterations, a breakdown or standstill."""
     x, r = best.x.copy(), best.residual.copy()
     p, kept, kept_norm = r.copy(), x.copy(), best.norm
@@ -142,7 +164,7 @@ def _quotient(a: float, b: float) -> float:
     return a / b if b else np.nan
 
 
-def _gmres(walk: Walk, rhs: np.ndarray, best: _Best, goal: float) -> None:
+def _gmres(walk: Operator, rhs: np.ndarray, best: _Best, goal: float) -> None:
     """Improve the best iterate by restarted GMRES."""
     size = len(rhs)
     basis = max(1, min(size, GMRES_BASIS, GMRES_BYTES // (8 * size)))

@@ -1,6 +1,7 @@
 """The paper's scores: Eq. 9 evaluated on the edges with a rank-q truncated pseudo-inverse of the DiLap."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ LANCZOS_GOAL = 1e-9
 COARSE_GOAL = 1e-3
 LEFTOVER_GOAL = 1e-2
 LEFTOVER_BASIS = 12
+GAP_GOAL = 1e-6
 MOST_RESTARTS = 40
 DENSE_STATES = 50
 
@@ -22,7 +24,9 @@ Product = Callable[[np.ndarray], np.ndarray]
 class TruncatedSvd:
     """T ~ left diag(singular) right^T, with the largest relative residual of the kept triplets.
 
-    iterations counts the products with T or its transpose.
+    iterations counts the products with T or its transpose. gap is about (s_q - s_{q+1}) / s_1: where it is 0, the cut
+    falls inside a group of equal values, and the seed decides which of their vectors are kept. It is rough where the
+    residual is above its goal, and 1 where nothing is cut off, or s_q is 0 itself.
     """
 
     left: np.ndarray
@@ -30,6 +34,7 @@ class TruncatedSvd:
     right: np.ndarray
     residual: float
     iterations: int
+    gap: float
 
 
 def truncated_svd(matrix: csr_array | LinearOperator, rank: int, seed: int, *, symmetric: bool = False) -> TruncatedSvd:
@@ -58,57 +63,83 @@ def truncated_svd(matrix: csr_array | LinearOperator, rank: int, seed: int, *, s
     rank = min(rank, count)
     # From half the size on, Lanczos would need a basis as large as the matrix.
     if count <= DENSE_STATES or 2 * rank >= count:
-        basis = _dense_basis(forward(np.eye(count)), rank, symmetric)
+        basis, cut = _dense_basis(forward(np.eye(count)), rank, symmetric)
     else:
         gram = forward if symmetric else (lambda x: backward(forward(x)))
-        basis = _lanczos_basis(gram, count, rank, np.random.default_rng(seed))
+        basis, value = _lanczos_basis(gram, count, rank, np.random.default_rng(seed))
+        cut = max(value, 0.0) if symmetric else max(value, 0.0) ** 0.5
     left, singular, right, image = (_symmetric_triplets if symmetric else _general_triplets)(forward, backward, basis)
     defect = np.linalg.norm(image - right * singular, axis=0)
     residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
     signs = _signs(right)
-    return TruncatedSvd(left * signs, singular, right * signs, residual, products)
+    return TruncatedSvd(left * signs, singular, right * signs, residual, products, _gap(singular, cut, count))
 
 
-def _dense_basis(dense: np.ndarray, rank: int, symmetric: bool) -> np.ndarray:
-    """The leading right singular vectors of a small matrix."""
-    return np.linalg.eigh(dense)[1][:, : -rank - 1 : -1] if symmetric else np.linalg.svd(dense)[2][:rank].T
+def _dense_basis(dense: np.ndarray, rank: int, symmetric: bool) -> tuple[np.ndarray, float]:
+    """The leading right singular vectors of a small matrix, and the largest singular value that is cut off."""
+    if symmetric:
+        values, vectors = (part[..., ::-1] for part in np.linalg.eigh(dense))
+    else:
+        _, values, rows = np.linalg.svd(dense)
+        vectors = rows.T
+    return vectors[:, :rank], float(values[rank]) if rank < len(values) else 0.0
 
 
-def _lanczos_basis(gram: Product, count: int, rank: int, rng: np.random.Generator) -> np.ndarray:
-    """The leading eigenvectors of a positive semi-definite operator; rough ones where many values are all but equal."""
+def _lanczos_basis(gram: Product, count: int, rank: int, rng: np.random.Generator) -> tuple[np.ndarray, float]:
+    """The leading eigenvectors, rough where many values are all but equal, and about the largest value cut off."""
     start = rng.standard_normal(count)
     if not gram(start).any():
-        return np.eye(count, rank)
+        return np.eye(count, rank), 0.0
     try:
         values, basis = _eigsh(gram, rank, start, LANCZOS_GOAL, MOST_RESTARTS)
         return _with_repeats(gram, values, basis, rng)
     except ArpackNoConvergence:
-        return _eigsh(gram, rank, start, COARSE_GOAL)[1]
+        basis = _eigsh(gram, rank, start, COARSE_GOAL)[1]
+        return basis, _largest(*_leftover(gram, basis, rng))
 
 
-def _with_repeats(gram: Product, values: np.ndarray, basis: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _with_repeats(
+    gram: Product, values: np.ndarray, basis: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
     """A Krylov space holds one vector of each eigenvalue, so of a repeated one too few may have been found.
 
     What the found vectors leave over is searched in turn, until nothing in it exceeds the smallest value that is kept.
     """
-    count, rank = basis.shape
-    for _ in range(rank):
-
-        def without_known(x: np.ndarray, known: np.ndarray = basis) -> np.ndarray:
-            return x - known @ np.einsum("nk,n->k", known, x)
-
-        def leftover(x: np.ndarray) -> np.ndarray:
-            return without_known(gram(x))
-
-        start = without_known(rng.standard_normal((count,)))
-        largest = _eigsh(leftover, 1, start, LEFTOVER_GOAL, basis=LEFTOVER_BASIS)[0][0]
-        if largest <= values.min() * (1 + RESIDUAL_GOAL):
+    rank = basis.shape[1]
+    for rounds_left in range(rank, -1, -1):
+        leftover, start = _leftover(gram, basis, rng)
+        largest = _largest(leftover, start, values.min())
+        if rounds_left == 0 or largest <= values.min() * (1 + RESIDUAL_GOAL):
             break
         more_values, more_basis = _eigsh(leftover, rank, start, LANCZOS_GOAL, MOST_RESTARTS)
         values, basis = np.concatenate([values, more_values]), np.linalg.qr(np.hstack([basis, more_basis]))[0]
         best = np.argsort(-values, kind="stable")[:rank]
         values, basis = values[best], basis[:, best]
-    return basis
+    return basis, largest
+
+
+def _leftover(gram: Product, known: np.ndarray, rng: np.random.Generator) -> tuple[Product, np.ndarray]:
+    """The operator without the known vectors, and a start that has no part in them."""
+
+    def without_known(x: np.ndarray) -> np.ndarray:
+        return x - known @ np.einsum("nk,n->k", known, x)
+
+    return lambda x: without_known(gram(x)), without_known(rng.standard_normal(len(known)))
+
+
+def _largest(leftover: Product, start: np.ndarray, kept: float = np.inf) -> float:
+    """The largest eigenvalue of what is left over, sharp where it is close to what is kept and that is soon done."""
+    value = _eigsh(leftover, 1, start, LEFTOVER_GOAL, basis=LEFTOVER_BASIS)[0][0]
+    if value >= kept * (1 - 2 * LEFTOVER_GOAL):
+        with suppress(ArpackNoConvergence):
+            value = _eigsh(leftover, 1, start, GAP_GOAL, MOST_RESTARTS, LEFTOVER_BASIS)[0][0]
+    return float(value)
+
+
+def _gap(singular: np.ndarray, cut: float, count: int) -> float:
+    if len(singular) == count or singular[-1] <= singular[0] * count * np.finfo(float).eps:
+        return 1.0
+    return float(max(singular[-1] - cut, 0.0) / singular[0])
 
 
 def _eigsh(

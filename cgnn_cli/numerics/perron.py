@@ -1,7 +1,8 @@
 """The Perron vector: the stationary distribution pi of a walk, pi P = pi, with a certificate.
 
 A small residual alone proves little: the error is about residual / spectral gap. So a vector is accepted only when its
-relative residual is small and a refinement solve moves no entry by more than a small relative amount.
+relative residual is small and a refinement solve moves no entry by more than a small relative amount; nor does a second
+solve, which asks how far errors of rounding size reach.
 """
 
 from dataclasses import dataclass
@@ -48,19 +49,17 @@ def perron_vector(walk: Walk, start: np.ndarray) -> Perron:
         vector, steps, _ = _power(walk, vector, POWER_ROUND if censored is None else FIRST_ROUND)
         iterations += steps
         _check_underflow(vector)
-        residual = _relative_residual(walk, vector)
-        refined, correction = _refine(walk, vector, censored, seed=number)
+        before = _relative_residual(walk, vector)
+        vector, residual, correction = _refine(walk, vector, before, censored)
+        if before <= RESIDUAL_LIMIT and correction <= CORRECTION_LIMIT:
+            correction = max(correction, _rounding_doubt(walk, vector, censored, seed=number))
+            if correction <= CORRECTION_LIMIT:
+                return Perron(vector, iterations, residual, correction)
+            if residual <= ROUNDING and np.isfinite(correction):
+                break  # no better vector can be told from this one
         if np.isinf(correction):
             # A chain that is hard to leave spoils its factors; a periodic chain spoils the plain solve.
             censored = _censored(walk, vector) if censored is None else None
-        elif residual <= ROUNDING and correction > CORRECTION_LIMIT:
-            break  # no better vector can be told from this one
-        accepted = residual <= RESIDUAL_LIMIT and correction <= CORRECTION_LIMIT
-        # The correction is known anyway, so an accepted vector carries it too: hitting times inherit the error of pi.
-        if refined is not None and (refined_residual := _relative_residual(walk, refined)) < residual:
-            vector, residual = refined, refined_residual
-        if accepted:
-            return Perron(vector, iterations, residual, correction)
     raise NumericalError(
         f"the Perron vector did not converge: relative residual {residual:.1e} (limit {RESIDUAL_LIMIT:.0e}), "
         f"refinement moves an entry by {correction:.1e} (limit {CORRECTION_LIMIT:.0e})",
@@ -126,30 +125,54 @@ def _relative_residual(walk: Walk, vector: np.ndarray) -> float:
     return float(np.max(np.abs(walk.apply_transposed(vector) - vector) / vector))
 
 
-def _refine(walk: Walk, vector: np.ndarray, censored: Censored | None, *, seed: int) -> tuple[np.ndarray | None, float]:
-    """The refined vector and its largest relative correction; (None, inf) where the solve fails."""
-    residual = walk.apply_transposed(vector) / vector - 1
-    residual -= vector @ residual
-    exact = np.max(np.abs(residual)) <= ROUNDING
-    if exact:
-        # Nothing left to refine: what is asked is how far an error of rounding size may move the vector.
-        residual += np.finfo(float).eps * np.random.default_rng(seed).standard_normal(len(vector))
-        residual -= vector @ residual
+def _refine(
+    walk: Walk, vector: np.ndarray, residual: float, censored: Censored | None
+) -> tuple[np.ndarray, float, float]:
+    """The refined vector where it is better, its residual, and the largest correction; inf where the solve fails."""
+    if residual <= ROUNDING:
+        return vector, residual, 0.0
+    y = _relative_correction(walk, vector, censored, _balance(walk, vector))
+    if y is None:
+        return vector, residual, np.inf
+    correction = float(np.max(np.abs(y)))
+    refined = vector * (1 + y)
+    if (refined <= 0).any():
+        return vector, residual, correction
+    refined /= refined.sum()
+    # The correction is known anyway, so an accepted vector carries it too: hitting times inherit the error of pi.
+    better = (refined_residual := _relative_residual(walk, refined)) < residual
+    return (refined, refined_residual, correction) if better else (vector, residual, correction)
+
+
+def _rounding_doubt(walk: Walk, vector: np.ndarray, censored: Censored | None, *, seed: int) -> float:
+    """How far an error of rounding size may move an entry of the vector.
+
+    A residual says nothing of the slowest modes: beside fast ones they are lost in it, and alone they are less than
+    rounding. Noise has a part in every mode.
+    """
+    noise = np.finfo(float).eps * np.random.default_rng(seed).standard_normal(len(vector))
+    y = _relative_correction(walk, vector, censored, _balance(walk, vector) + noise)
+    return np.inf if y is None else float(np.max(np.abs(y)))
+
+
+def _balance(walk: Walk, vector: np.ndarray) -> np.ndarray:
+    """The relative excess of what flows into each state over what is there."""
+    balance: np.ndarray = walk.apply_transposed(vector) / vector - 1
+    return balance
+
+
+def _relative_correction(
+    walk: Walk, vector: np.ndarray, censored: Censored | None, right: np.ndarray
+) -> np.ndarray | None:
+    """y with (I - R) y = right for the reversed walk R; None where the solve fails."""
+    right = right - vector @ right
 
     def reversed_step(y: np.ndarray) -> np.ndarray:
         return walk.apply_transposed(vector * y) / vector
 
-    y = regular_solve(reversed_step, vector, residual) if censored is None else censored.solve(vector, residual)
+    y = regular_solve(reversed_step, vector, right) if censored is None else censored.solve(vector, right)
     if y is None:
-        return None, np.inf
+        return None
     y -= vector @ y
-    defect = np.linalg.norm(y - reversed_step(y) - residual)
-    if not defect <= SOLVED * np.linalg.norm(residual):
-        return None, np.inf
-    correction = float(np.max(np.abs(y)))
-    if exact:
-        return vector, correction
-    refined = vector * (1 + y)
-    if (refined <= 0).any():
-        return None, correction
-    return refined / refined.sum(), correction
+    defect = np.linalg.norm(y - reversed_step(y) - right)
+    return y if defect <= SOLVED * np.linalg.norm(right) else None

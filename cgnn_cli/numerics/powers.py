@@ -13,6 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.errors import StoppedEarly
+from cgnn_cli.numerics.krylov import from_processes
 from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
 from cgnn_cli.numerics.transition import row_of_entries
 from cgnn_cli.numerics.walk import Walk
@@ -145,9 +146,9 @@ def _run(tasks: Iterator[Task], jobs: int) -> Generator[np.ndarray]:
     if jobs == 1:
         yield from (_block_entries(*task) for task in tasks)
         return
-    from joblib import Parallel, delayed
+    from joblib import delayed
 
-    yield from Parallel(n_jobs=jobs, return_as="generator")(delayed(_block_entries)(*task) for task in tasks)
+    yield from from_processes((delayed(_block_entries)(*task) for task in tasks), jobs)
 
 
 def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, wanted: Pattern) -> np.ndarray:

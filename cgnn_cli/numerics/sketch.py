@@ -6,11 +6,14 @@ tail, the result of a pair lies between the two, weighted by their inverse varia
 
     c = S_K + (1 - w) tail + w m,   w = tau^2 / (tau^2 + sigma^2),   standard error tau sigma / sqrt(tau^2 + sigma^2)
 
-m is the mean over the probes, and sigma its standard error. tau^2 = rho^2 (tail^2 + q^2) is the tail's uncertainty,
-with q the median tail: a tail of 0 proves nothing. All this is relative to 1/pi_i + 1/pi_j. One rho serves all pairs
-and comes from the probes too: (m - tail)^2 - sigma^2 is an unbiased estimate of the squared error of a tail, so rho^2
-is its sum over the pairs, divided by that of tail^2 + q^2. Few pairs give it badly, so rho is taken for 1/2 at least.
-Both directions take the same w.
+m is the mean over the probes, and sigma its standard error. tau^2 = rho^2 (tail^2 + q^2) + phi sigma^2 is the tail's
+uncertainty, with q the median tail: a tail of 0 proves nothing. All this is relative to 1/pi_i + 1/pi_j. One rho and
+one phi serve all pairs and come from the probes too: (m - tail)^2 - sigma^2 is an unbiased estimate of the squared
+error of a tail, so rho^2 is its sum over the pairs, divided by that of tail^2 + q^2. Few pairs give it badly, so rho
+is taken for 1/2 at least. Small tails may be wrong beyond their size: phi is what (m - tail)^2 shows above that, in
+units of its expectation for each pair, and sqrt(2/n) for the n states, below which nothing shows. Where a mean
+contradicts its tail by 3 sigma, tau^2 is (m - tail)^2 - sigma^2 at least: the pair goes to the probes. Both directions
+take the same w.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ from cgnn_cli.watch import Snapshot, Watch
 
 TOLERANCE = 1e-6  # of the solves: far below the noise of any number of probes
 LEAST_DOUBT = 0.5
+CONTRADICTION = 3.0  # standard errors between the probes and a tail
+FEW_PROBES = 4  # up to so many may agree by chance: a pair's standard error is that of all pairs at least
+ROUNDING = 1e-12  # a right-hand side this much smaller than its probe is nothing but rounding
 CHUNK = 1 << 20  # pairs worked on at a time
 VECTORS = 14  # vectors over the states that a solve holds
 
@@ -72,7 +78,8 @@ def sketch_times(
     if start is not None:
         if start.tail_there is not None and start.tail_back is not None:
             tails = np.stack([start.tail_there, start.tail_back])
-            doubt, weight, error = _weigh(mean, error, tails.sum(axis=0) / base)
+            states = int(np.count_nonzero(np.bincount(np.concatenate([source, target]))))
+            doubt, weight, error = _weigh(mean, error, tails.sum(axis=0) / base, states)
             means = weight * (means - tails)
         means[0] += start.there
         means[1] += start.back
@@ -124,7 +131,7 @@ def _probe_sums(
             stopped = watch.stop_requested() and done < probes
             if stopped or watch.snapshot_due():
                 elements = {"sums": sums, "residuals": residuals[:done], "iterations": iterations[:done]}
-                watch.save(Snapshot(elements, {"epoch": done}))
+                watch.save(Snapshot(elements, {"epoch": done, "unit": "probe"}))
             if stopped:
                 raise StoppedEarly(
                     f"stopped after {done} of {probes} probes; the state is saved",
@@ -136,7 +143,10 @@ def _probe_sums(
 def _remainder(walk: Walk, perron: np.ndarray, seed: int, steps: int, number: int) -> tuple[np.ndarray, float, int]:
     """P^(steps + 1) x for one probe, with the residual and the iterations of its solve."""
     probe = probe_vector(walk.size, seed, number)
-    solved = solve(walk, probe - np.einsum("i,i->", perron, probe), tolerance=TOLERANCE)
+    rhs = probe - np.einsum("i,i->", perron, probe)
+    if np.sqrt(np.square(rhs).sum()) <= ROUNDING * np.sqrt(walk.size):  # all signs are equal
+        return np.zeros(walk.size), 0.0, 0
+    solved = solve(walk, rhs, tolerance=TOLERANCE)
     x = solved.x
     for _ in range(steps + 1):
         x = walk.apply(x)
@@ -160,21 +170,38 @@ def _add(
 
 
 def _standard_error(mean: np.ndarray, squares: np.ndarray, probes: int) -> np.ndarray:
-    """Of the mean over the probes; infinite for a single one."""
+    """Of the mean over the probes; infinite for a single one, and for a few that agree on every pair."""
     if probes < 2:
         return np.full(len(mean), np.inf)
-    return np.sqrt(np.maximum(squares / probes - mean**2, 0) / (probes - 1))
+    variance = np.maximum(squares / probes - mean**2, 0) / (probes - 1)
+    if probes <= FEW_PROBES and len(mean):
+        pooled = variance.mean()
+        variance = np.maximum(variance, pooled if pooled > TOLERANCE**2 * np.square(mean).mean() else np.inf)
+    return np.sqrt(variance)
 
 
-def _weigh(mean: np.ndarray, error: np.ndarray, tail: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+def _weigh(mean: np.ndarray, error: np.ndarray, tail: np.ndarray, states: int) -> tuple[float, np.ndarray, np.ndarray]:
     """rho, the weight of the mean over the probes against the tail, and the standard error of the mixture."""
     squares = np.square(tail) + np.square(np.median(np.abs(tail)) if len(tail) else 0.0)
-    missed = (np.square(mean - tail) - np.square(error)).sum()
+    noise, missed = np.square(error), np.square(mean - tail)
+    measured = bool(squares.any() and np.isfinite(noise).all())
     doubt = 1.0
-    if squares.any() and np.isfinite(missed):
-        doubt = max(float(np.sqrt(max(missed, 0.0) / squares.sum())), LEAST_DOUBT)
-    prior = doubt * np.sqrt(squares)
+    if measured:
+        doubt = max(float(np.sqrt(max((missed - noise).sum(), 0.0) / squares.sum())), LEAST_DOUBT)
+    prior = doubt**2 * squares
     # Nothing is known of a tail where all are 0: there the probes stand alone.
-    ratio = np.divide(error, prior, out=np.zeros_like(error), where=prior > 0)
+    known = prior > 0
+    if measured:
+        prior = np.where(known, _doubted(prior, noise, missed, states), 0.0)
+    ratio = np.divide(error, np.sqrt(prior), out=np.zeros_like(error), where=known)
     weight = 1 / (1 + np.square(ratio))
-    return doubt, weight, np.where(prior > 0, prior * np.sqrt(1 - weight), error)
+    return doubt, weight, np.where(known, np.sqrt(prior * (1 - weight)), error)
+
+
+def _doubted(prior: np.ndarray, noise: np.ndarray, missed: np.ndarray, states: int) -> np.ndarray:
+    """tau^2: the prior variance of the tails with what the probes show, or could not show, of larger errors."""
+    total = np.maximum(prior + noise, np.finfo(float).tiny)
+    shown, unit = (missed / total - 1).sum(), (noise / total).sum()
+    share = np.sqrt(2 / states) + (max(float(shown / unit), 0.0) if unit > 0 else 0.0)
+    wide = prior + share * noise
+    return np.where(missed > CONTRADICTION**2 * noise, np.maximum(wide, missed - noise), wide)

@@ -25,6 +25,7 @@ SVD_NOTE = (
 )
 WORK_A_SECOND = 2e7  # multiplications of sparse matrices, on a slow core
 MOST_MINUTES = 60.0
+EQUAL_VALUES = 1e-6  # relative to the largest
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def _svd(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
             f"the svd stopped at a residual of {factors.residual:.1e} (goal {RESIDUAL_GOAL:.0e}), "
             "so its scores depend a little on --solver-seed"
         )
+    if factors.gap <= EQUAL_VALUES:
+        notes.append(f"singular values {rank} and {rank + 1} are equal, so the scores depend on --solver-seed")
     figures = {"rank": rank, "svd_residual": factors.residual, "svd_iterations": factors.iterations}
     return Solution(*svd_times(factors, dilap.perron, pairs.source, pairs.target), figures=figures, notes=notes)
 
@@ -214,7 +217,7 @@ def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
         "probes": config.probes,
         "probe_residual": float(np.max(found.residuals, initial=0.0)),
         "probe_iterations": int(np.max(found.iterations, initial=0)),
-        "relative_standard_error": quantiles(error / times),
+        "relative_standard_error": quantiles((error / times)[np.isfinite(error)]),
     }
     return Solution(there, back, times, figures, notes, error)
 

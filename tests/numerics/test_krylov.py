@@ -156,3 +156,20 @@ def test_results_come_in_order_from_processes_too() -> None:
     assert list(in_order(double, range(20), jobs=1, work=1e12)) == expected
     assert list(in_order(double, range(20), jobs=2, work=1e12)) == expected
     assert list(in_order(lambda number: 2 * number, range(20), jobs=2, work=0)) == expected
+
+
+def test_results_that_nobody_asks_for_are_dropped_silently(recwarn: pytest.WarningsRecorder) -> None:
+    results = in_order(double, range(1000), jobs=2, work=1e12)
+    assert next(results) == 0
+    results.close()
+    assert not recwarn.list
+
+
+def test_enough_is_accepted_below_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(krylov, "_gmres", lambda *_: None)
+    walk = family_walk("chain", 300)
+    rhs = consistent(walk)
+    solved = solve(walk, rhs, most=3, enough=np.inf)
+    assert solved.residual > 1e-10
+    with pytest.raises(NumericalError, match="after 3 iterations"):
+        solve(walk, rhs, most=3, enough=solved.residual / 2)

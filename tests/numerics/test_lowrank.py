@@ -12,6 +12,8 @@ from cgnn_cli.configs import DilapConfig, RewireConfig
 from cgnn_cli.graph import Dilap
 from cgnn_cli.numerics import lowrank
 from cgnn_cli.numerics.lowrank import DENSE_STATES, RESIDUAL_GOAL, TruncatedSvd, svd_times, truncated_svd
+from cgnn_cli.numerics.transition import sparse_laplacian, transition_matrix
+from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
 from tests.graphs import FAMILIES, all_pairs, graph_of, random_edges, sparse
@@ -169,6 +171,64 @@ def test_repeats_that_the_krylov_space_missed_are_looked_for(monkeypatch: pytest
     factors = truncated_svd(matrix, 5, 0, symmetric=symmetric)
     np.testing.assert_allclose(factors.singular, [21, 21, 21, 21, 18.9], rtol=1e-10)
     assert factors.residual <= RESIDUAL_GOAL
+
+
+def dense_gap(matrix: csr_array, rank: int) -> float:
+    singular = np.linalg.svd(matrix.toarray(), compute_uv=False)
+    return float((singular[rank - 1] - singular[rank]) / singular[0])
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("count", [40, 120])
+@pytest.mark.parametrize("rank", [2, 5])
+def test_the_gap_after_the_last_value(count: int, rank: int, form: str) -> None:
+    """The first value that is cut off is known to about 1 %."""
+    for walk in (weighted_hubs(count, form), dilap_of("random", count, form)):
+        factors = truncated_svd(walk.laplacian, rank, 0, symmetric=walk.summary["symmetric"])
+        assert factors.gap == pytest.approx(dense_gap(walk.laplacian, rank), abs=0.01)
+        assert factors.gap > 1e-4
+
+
+@BOTH_FORMS
+@pytest.mark.parametrize("count", [40, 60, 200])
+@pytest.mark.parametrize(
+    ("adjacency", "rank"),
+    [
+        (lambda count: np.ones((count, count)) - np.eye(count), 5),
+        (lambda count: np.pad(np.ones((1, count - 1)), ((0, count - 1), (1, 0))), 5),
+        (lambda count: np.roll(np.eye(count), 1, axis=1), 4),
+        (lambda count: np.kron(np.eye(count // 5), np.ones((5, 5)) - np.eye(5)), 5),
+    ],
+    ids=["complete", "star", "cycle", "blocks"],
+)
+def test_a_cut_among_equal_values_has_no_gap(
+    adjacency: Callable[[int], np.ndarray], rank: int, count: int, form: str
+) -> None:
+    dense = adjacency(count)
+    transition = transition_matrix(sparse(dense + dense.T))
+    laplacian = sparse_laplacian(Walk(transition), incidence=form == "incidence")
+    assert dense_gap(laplacian, rank) <= 1e-12
+    assert 0 <= truncated_svd(laplacian, rank, 0, symmetric=form == "incidence").gap <= 1e-9
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize("factor", [1e-2, 1e-4, 1e-6])
+def test_a_narrow_gap_is_told_from_none(symmetric: bool, factor: float) -> None:
+    matrix = sparse(np.kron(np.diag([1, 1, 1, 1 - factor, 0.5, 0.4]), star_laplacian(20)))
+    assert truncated_svd(matrix, 3, 0, symmetric=symmetric).gap == pytest.approx(factor, rel=0.01)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+@pytest.mark.parametrize(("count", "rank"), [(12, 12), (12, 20), (120, 120)])
+def test_where_nothing_is_cut_off_the_gap_is_one(symmetric: bool, count: int, rank: int) -> None:
+    assert truncated_svd(sparse(np.eye(count)), rank, 0, symmetric=symmetric).gap == 1
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_where_the_last_kept_value_is_zero_the_gap_is_one(symmetric: bool) -> None:
+    """It has no part in the scores, so it does not matter which vector is kept."""
+    matrix = sparse(np.kron(np.diag([1, 0, 0, 0, 0]), star_laplacian(2)))
+    assert truncated_svd(matrix, 3, 0, symmetric=symmetric).gap == 1
 
 
 @BOTH_FORMS

@@ -126,3 +126,57 @@ def test_a_failed_solve_is_an_error_not_a_number(monkeypatch: pytest.MonkeyPatch
     two_parts = Walk(sparse(np.kron(np.eye(2), np.full((3, 3), 1 / 3))))
     with pytest.raises(NumericalError, match="residual"):
         pair_times(two_parts, np.full(6, 1 / 6), np.array([0]), np.array([4]))
+
+
+def rare_walk(core: int, length: int) -> Walk:
+    """A core with a chain away from it that is seldom walked to its end, whose last state but one leads there alone."""
+    size, rng = core + length, np.random.default_rng(0)
+    dense = np.eye(size)
+    for state in range(size):
+        dense[state, rng.integers(0, core, 6)] = 1
+        dense[state, (state + 1) % core if state < core else min(state + 1, size - 1)] = 1
+    dense[0, core] = 1
+    dense[-2:] = 0
+    dense[-2, -2:] = dense[-1, [0, -1]] = 1
+    return Walk(transition_matrix(sparse(dense)))
+
+
+@pytest.mark.parametrize("length", [8, 12, 14])
+def test_a_short_way_to_a_rare_state(length: int, way: str) -> None:
+    """pi_j h(i, j) is 1e-12, far below the residual of any solve with a right-hand side of 1."""
+    walk = rare_walk(100, length)
+    last, expected = walk.size - 1, absorbing_hitting(sparse(walk.to_dense()))
+    source, target = np.array([last - 1, last - 2, 5, last - 1]), np.array([last, last - 1, last, 7])
+    found = pair_times(walk, stationary(walk), source, target)
+    assert found.there[0] == pytest.approx(2, rel=1e-6)
+    np.testing.assert_allclose(found.there, expected[source, target], rtol=1e-6)
+    np.testing.assert_allclose(found.back, expected[target, source], rtol=1e-6)
+
+
+def test_a_time_that_cannot_be_had_is_seen_in_the_residual(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "DENSE_SIZE", 0)
+    monkeypatch.setattr(pairs, "absorbing_times", lambda walk, goal, times: (times, np.inf))
+    walk = rare_walk(100, 14)
+    last = walk.size - 1
+    found = pair_times(walk, stationary(walk), np.array([last - 1]), np.array([last]))
+    assert abs(found.there[0] / 2 - 1) > 1e-6
+    assert found.residual > 1e-6
+
+
+@pytest.mark.parametrize("family", ["random", "chain", "jump"])
+def test_absorbing_times_from_nothing_and_their_bound(family: str) -> None:
+    walk = jumping_walk(25) if family == "jump" else family_walk(family, 25)
+    expected = absorbing_hitting(sparse(walk.to_dense()))
+    for goal in (0, 7, 24):
+        found, bound = pairs.absorbing_times(walk, goal, np.zeros(25))
+        assert bound < 1e-6
+        assert (np.abs(found - expected[:, goal]) <= bound * expected[:, goal]).all()
+
+
+def test_the_dense_matrix_can_be_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = family_walk("random", 20)
+    source, target = all_pairs(20)
+    expected = pair_times(walk, stationary(walk), source, target)
+    monkeypatch.setattr(pairs, "fundamental_matrix", lambda *_: pytest.fail("dense"))
+    found = pair_times(walk, stationary(walk), source, target, dense=False)
+    np.testing.assert_allclose(found.times, expected.times, rtol=1e-8)

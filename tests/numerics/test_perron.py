@@ -130,6 +130,35 @@ def test_a_small_residual_alone_is_no_certificate(bridge: float) -> None:
         perron_of(weak_cliques(100, bridge))
 
 
+def slow_blocks(stay: float, bridge: float) -> csr_array:
+    """Two blocks that mix slowly by themselves, for heavy self-loops, and hardly ever with each other."""
+    generator, half = np.random.default_rng(0), 12
+    dense = np.zeros((2 * half, 2 * half))
+    for block in (slice(0, half), slice(half, 2 * half)):
+        weights = generator.random((half, half)) + 0.1
+        dense[block, block] = weights + weights.T
+    dense[:half, :half] *= 10 ** generator.uniform(-0.3, 0.3, (half, 1)) * 10 ** generator.uniform(-0.3, 0.3, (1, half))
+    np.fill_diagonal(dense, stay * dense.sum(axis=1))
+    dense[0, half], dense[half, 0] = bridge, 3 * bridge
+    return sparse(dense)
+
+
+@pytest.mark.parametrize("bridge", [1e-15, 1e-19])
+@pytest.mark.parametrize("stay", [20, 23.75, 24])
+def test_a_slow_mode_that_faster_ones_hide_is_no_less_unknown(stay: float, bridge: float) -> None:
+    """The refinement sees the slow modes of the blocks alone: the shares of the blocks are lost in its residual."""
+    with pytest.raises(NumericalError, match="did not converge"):
+        perron_of(slow_blocks(stay, bridge))
+
+
+@pytest.mark.parametrize("stay", [0.5, 5, 20])
+@pytest.mark.parametrize("bridge", [1e-6, 1e-3, 1])
+def test_slow_blocks_with_a_wider_bridge_are_found(stay: float, bridge: float) -> None:
+    adjacency = slow_blocks(stay, bridge)
+    expected = gth_perron(transition_matrix(adjacency))
+    np.testing.assert_allclose(perron_of(adjacency).vector, expected, rtol=CORRECTION_LIMIT)
+
+
 def test_two_states_that_hardly_ever_change_are_refused() -> None:
     with pytest.raises(NumericalError, match="did not converge"):
         perron_vector(Walk(sparse([[1.0, 1e-20], [2e-20, 1.0]])), np.ones(2))

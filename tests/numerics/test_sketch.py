@@ -1,18 +1,23 @@
 """Times by random probes: unbiased, with honest error bars, the same bits however they are computed."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from cgnn_cli.errors import ResourceError, StoppedEarly
 from cgnn_cli.numerics import krylov, sketch
+from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.pairs import pair_times
-from cgnn_cli.numerics.series import Series
+from cgnn_cli.numerics.series import Series, series_times
 from cgnn_cli.numerics.sketch import Sketch, probe_vector, sketch_times
+from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.verify import partial_sums, series_terms
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Snapshot, Watch
-from tests.graphs import FAMILIES, all_pairs
+from tests.graphs import FAMILIES, all_pairs, sparse
 from tests.numerics.test_krylov import family_walk, jumping_walk, stationary
+from tests.stages.test_commute import read_chameleon, walk_on
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -105,13 +110,95 @@ def test_the_weights_are_inverse_variances(walk: Walk) -> None:
     assert mixed.doubt is not None and plain.doubt is None
     returns = 1 / stationary(walk)
     base = returns[SOURCE] + returns[TARGET]
-    tail = (tail_there + tail_back) / base
-    tau = mixed.doubt * np.sqrt(tail**2 + np.median(tail) ** 2) * base
-    weight = tau**2 / (tau**2 + plain.error**2)
+    tail, sigma = (tail_there + tail_back) / base, plain.error / base
+    missed = (plain.times - start.there - start.back) / base
+    tau2 = mixed.doubt**2 * (tail**2 + np.median(tail) ** 2)
+    total = tau2 + sigma**2
+    phi = np.sqrt(2 / SIZE) + max(np.sum(missed**2 / total - 1) / np.sum(sigma**2 / total), 0)
+    tau2 += phi * sigma**2
+    tau2 = np.where(np.abs(missed) > 3 * sigma, np.maximum(tau2, missed**2 - sigma**2), tau2)
+    weight = tau2 / (tau2 + sigma**2)
     assert weight.min() < 0.5
-    np.testing.assert_allclose(mixed.there, weight * plain.there + (1 - weight) * start.there, rtol=1e-9)
-    np.testing.assert_allclose(mixed.back, weight * plain.back + (1 - weight) * start.back, rtol=1e-9)
-    np.testing.assert_allclose(mixed.error, np.sqrt(tau**2 * plain.error**2 / (tau**2 + plain.error**2)), rtol=1e-6)
+    np.testing.assert_allclose(mixed.there, weight * plain.there + (1 - weight) * start.there, rtol=1e-7)
+    np.testing.assert_allclose(mixed.back, weight * plain.back + (1 - weight) * start.back, rtol=1e-7)
+    np.testing.assert_allclose(mixed.error, base * sigma * np.sqrt(weight), rtol=1e-6)
+
+
+def test_probes_that_contradict_a_tail_win() -> None:
+    """Among many right tails one is wrong by ten standard errors."""
+    tail, error = np.full(1000, 1.0), np.full(1000, 0.1)
+    mean = 1 + 0.1 * np.random.default_rng(0).standard_normal(1000)
+    mean[0] = 2.0
+    _, weight, mixed = sketch._weigh(mean, error, np.where(np.arange(1000) == 0, 1e-6, tail), 1000)
+    assert weight[0] > 0.99 and mixed[0] == pytest.approx(0.1, rel=0.01)
+    _, weight, mixed = sketch._weigh(mean, error, tail / 100, 1000)
+    assert weight.min() > 0.9 and mixed.min() > 0.09
+
+
+def beyond(found: Sketch, exact: np.ndarray) -> float:
+    """The share of the times that are more than 5 standard errors from the exact ones."""
+    wrong = np.abs(found.times - exact) > 5 * found.error + 1e-9 * exact
+    return np.count_nonzero(wrong) / max(len(wrong), 1)
+
+
+@pytest.mark.parametrize(("seed", "probes"), [(0, 64), (1, 64), (2, 64), (3, 500)])
+def test_error_bars_with_small_tails_are_honest(seed: int, probes: int) -> None:
+    """Self-loops and jumps: the tails are near 0, and all of them are wrong."""
+    rng = np.random.default_rng(seed)
+    dense = (rng.random((27, 27)) < 0.08).astype(float)
+    np.fill_diagonal(dense, 1)
+    dense *= 0.9 / dense.sum(axis=1, keepdims=True)
+    source, target = np.nonzero(dense * (1 - np.eye(27)))
+    walk = Walk(sparse(dense), np.full(27, 0.1))
+    perron = stationary(walk)
+    start = series_times(walk, perron, source, target, 3, memory=AMPLE)
+    found = sketch_times(walk, perron, source, target, probes, seed, memory=AMPLE, start=start)
+    exact = pair_times(walk, perron, source, target).times
+    assert beyond(found, exact) <= 0.01
+    plain = sketch_times(walk, perron, source, target, probes, seed, memory=AMPLE)
+    assert np.median(found.error) < 0.5 * np.median(plain.error)
+
+
+@pytest.mark.realdata
+def test_error_bars_on_chameleon_are_honest(real_data: Path) -> None:
+    graph = read_chameleon(real_data / "chameleon")
+    dilap = walk_on(graph)
+    walk, perron = dilap.walk(), dilap.perron
+    source, target = np.argwhere(graph.adjacency.toarray()).T
+    source, target = source[source != target], target[source != target]
+    there, back = exact_hitting(walk, perron, source, target, memory=AMPLE)
+    start = series_times(walk, perron, source, target, 3, memory=AMPLE)
+    found = sketch_times(walk, perron, source, target, 64, 0, memory=AMPLE, start=start)
+    exact = there + back
+    assert beyond(found, exact) <= 0.01
+    assert np.median(np.abs(found.times - exact) / exact) < 0.002
+
+
+@pytest.mark.parametrize("probes", [2, 3, 4])
+def test_few_probes_that_agree_claim_no_certainty(probes: int) -> None:
+    two = Walk(sparse([[0.5, 0.5], [0.25, 0.75]]))
+    for seed in range(20):
+        found = sketch_times(two, stationary(two), np.array([0]), np.array([1]), probes, seed, memory=AMPLE)
+        assert found.error[0] > 0.01 * max(found.times[0], 1)
+    walk = family_walk("random", SIZE)
+    errors = np.array([run(walk, probes, seed).error for seed in range(5)])
+    returns = 1 / stationary(walk)
+    relative = errors / (returns[SOURCE] + returns[TARGET])
+    assert (relative.min(axis=1) > 0.3 * relative.max(axis=1) / np.sqrt(len(SOURCE))).all()
+
+
+@pytest.mark.parametrize("steps", [None, 0, 3])
+@pytest.mark.parametrize("size", range(1, 11))
+def test_tiny_walks_have_probes_of_equal_signs(size: int, steps: int | None) -> None:
+    dense = np.eye(size) + np.eye(size, k=1) + np.eye(size, k=-1)
+    walk = Walk(transition_matrix(sparse(dense)))
+    perron = dense.sum(axis=1) / dense.sum()
+    source, target = all_pairs(size)
+    start = None if steps is None else series_times(walk, perron, source, target, steps, memory=AMPLE)
+    found = sketch_times(walk, perron, source, target, 200, 0, memory=AMPLE, start=start)
+    assert beyond(found, pair_times(walk, perron, source, target).times) == 0
+    if size < 5:
+        assert (found.iterations == 0).any()
 
 
 def test_doubt_is_how_wrong_the_tails_are(walk: Walk) -> None:
@@ -216,7 +303,7 @@ def test_an_interrupted_sketch_goes_on_to_the_same_bits(walk: Walk, stop_after: 
     first = Interrupted(stop_after)
     with pytest.raises(StoppedEarly, match=f"after {stop_after} of 10 probes"):
         watched(walk, first)
-    assert first.saved is not None and first.saved.values == {"epoch": stop_after}
+    assert first.saved is not None and first.saved.values == {"epoch": stop_after, "unit": "probe"}
     second = Interrupted(100, first.saved)
     found, whole = watched(walk, second), watched(walk, Watch())
     assert second.heard[0] == (stop_after + 1, 10)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
+from cgnn_cli.numerics import pairs
 from cgnn_cli.numerics import verify as module
 from cgnn_cli.numerics.pairs import pair_times
 from cgnn_cli.numerics.series import series_times
@@ -174,3 +175,18 @@ def test_a_slow_walk_is_told_from_a_fast_one() -> None:
 def test_no_pairs_need_no_steps(walk: Walk) -> None:
     none = np.zeros(0, np.int64)
     assert choose_steps(walk, stationary(walk), none, none, 0.01, seed=0).steps == 0
+
+
+def test_verification_uses_no_dense_matrix(walk: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = pair_times(walk, stationary(walk), SOURCE, TARGET)
+    monkeypatch.setattr(pairs, "fundamental_matrix", lambda *_: pytest.fail("dense"))
+    found = verify(
+        walk, stationary(walk), SOURCE, TARGET, exact.there, exact.back, exact.times, count=len(SOURCE), seed=0
+    )
+    assert found["p95_relative_error"] < 1e-8 and found["residual"] < 1e-6
+
+
+def test_ranks_ignore_the_last_digits() -> None:
+    times = np.array([8.0, 8.0, 3.0, 1e12, 1e12])
+    assert spearman(times, times * (1 + 1e-12 * np.array([1, -1, 1, 1, -1]))) == pytest.approx(1, abs=1e-12)
+    assert spearman(times, np.full(5, 8.0) + 1e-13 * np.arange(5)) is None

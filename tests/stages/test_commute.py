@@ -16,7 +16,7 @@ from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
-from tests.graphs import FAMILIES, absorbing_hitting, chain_edges, directed_cycle, graph_of, random_edges
+from tests.graphs import FAMILIES, absorbing_hitting, chain_edges, directed_cycle, graph_of, random_edges, sparse
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -291,6 +291,14 @@ def read_chameleon(folder: Path) -> Graph:
         features[int(number)] = np.fromstring(row, sep=",")
     adjacency = canonical_csr(csr_array((np.ones(len(edges)), edges.T), shape=(len(lines), len(lines))))
     return Graph(adjacency=adjacency, features=features)
+
+
+def test_a_cut_between_equal_singular_values_is_noted() -> None:
+    star = np.zeros((9, 9))
+    star[0, 1:] = star[1:, 0] = 1
+    graph = Graph(adjacency=sparse(star), features=np.eye(9))
+    notes = commute(graph, dilap(rewire(graph, RewireConfig(method="none"))), CommuteConfig(rank=3)).summary["notes"]
+    assert any("are equal" in note for note in notes)
 
 
 @pytest.mark.realdata
