@@ -174,7 +174,7 @@ def test_goes_on_from_a_snapshot_with_other_blocks(steps: int) -> None:
     with pytest.raises(StoppedEarly, match="the state is saved"):
         series_times(walk, perron, *pairs, steps, memory=0, watch=first)
     assert first.snapshot is not None
-    assert first.snapshot.values == {"epoch": 7, "row": 7}
+    assert first.snapshot.values == {"epoch": 7, "row": 7, "unit": "block"}
     second = Interrupted(blocks=1000, snapshot=first.snapshot)
     assert same_bits(series_times(walk, perron, *pairs, steps, memory=PLENTY, watch=second), whole)
     assert second.fractions[-1] == 1
