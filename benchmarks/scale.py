@@ -24,15 +24,13 @@ import psutil
 from figures import draw_growth
 from graphs import Case, citations
 from peers import dense_times
-from ratios import MEMORY, RANK, Setting
+from ratios import MEMORY, RANK, Setting, run_solver
 from report import Line, Section, gibibytes, ratio, seconds, table
 from scipy.sparse import load_npz, save_npz
 from timing import interleaved
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.graph import Dilap
-from cgnn_cli.resources import allowed_cores
-from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.solvers import Allowance, Pairs, solve_pairs
@@ -117,7 +115,7 @@ def large(setting: Setting) -> Section:
     cases = {name: setting.sources.case(name) for name in ("arxiv-year", "snap-patents")}
     configs = {"svd": CommuteConfig(rank=RANK), "series": CommuteConfig(solver="series")}
     sides: dict[str, Callable[[], object]] = {
-        f"{solver} {name}": partial(commute, case.graph, case.dilap, config, Allowance(MEMORY, allowed_cores()))
+        f"{solver} {name}": partial(run_solver, case, config)
         for solver, config in configs.items()
         for name, case in cases.items()
     }
