@@ -287,7 +287,7 @@ class ComputeConfig(StageConfig):
     )
     deterministic: bool = option(False, "Only deterministic kernels, also on CUDA; the CPU's always are.")
     snapshot_seconds: float = option(
-        30.0, "Seconds between saved states of an unfinished training; 0: after every epoch.", minimum=0
+        30.0, "Seconds between saved states of unfinished work; 0: after every epoch, block or probe.", minimum=0
     )
 
     def __post_init__(self) -> None:

@@ -135,6 +135,12 @@ class Dilap(StageData):
     jump: np.ndarray | None = None
     form: np.ndarray | None = None
 
+    def state_of_nodes(self, node_count: int) -> np.ndarray:
+        """The state of each node of the graph, -1 for nodes outside the walk."""
+        state = np.full(node_count, -1, dtype=np.int64)
+        state[self.nodes] = np.arange(len(self.nodes))
+        return state
+
     def walk(self) -> Walk:
         """P as an operator."""
         from cgnn_cli.numerics.walk import Walk

@@ -131,9 +131,7 @@ DryRunOption = Annotated[
 ]
 RestartOption = Annotated[
     bool,
-    typer.Option(
-        "--restart", help="Begin an unfinished training anew, instead of going on.", rich_help_panel=COMPUTE_PANEL
-    ),
+    typer.Option("--restart", help="Begin unfinished work anew, instead of going on.", rich_help_panel=COMPUTE_PANEL),
 ]
 FormatOption = Annotated[
     Literal["h5", "npz"],

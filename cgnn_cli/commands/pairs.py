@@ -67,8 +67,7 @@ def times_of_pairs(session: Session, runner: Runner, walk_step: Step, file: Path
     from cgnn_cli.numerics.pairs import pair_times
 
     source, target = read_pairs(file, graph, session)
-    state = np.full(graph.node_count, -1, dtype=np.int64)
-    state[dilap.nodes] = np.arange(len(dilap.nodes))
+    state = dilap.state_of_nodes(graph.node_count)
     covered = (state[source] >= 0) & (state[target] >= 0)
     values = np.full((3, len(source)), np.nan)
     found = pair_times(

@@ -16,8 +16,7 @@ def commute(
     config = config or CommuteConfig()
     edges = graph.edges
     source, target = row_of_entries(edges), edges.indices
-    state = np.full(graph.node_count, -1, dtype=np.int64)
-    state[dilap.nodes] = np.arange(len(dilap.nodes))
+    state = dilap.state_of_nodes(graph.node_count)
     covered = (state[source] >= 0) & (state[target] >= 0)
     pairs = Pairs(dilap, state[source[covered]], state[target[covered]])
     solved = solve_pairs(pairs, config, allowance or Allowance())
