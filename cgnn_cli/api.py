@@ -19,11 +19,12 @@ from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.datasets.variants import variant
 from cgnn_cli.errors import CgnnError, DataError, UsageError
-from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Rewired, Scores
+from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Operators, Rewired, Scores
 from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.predict import Predictions, predict_classes
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import collect, fit
@@ -90,6 +91,7 @@ __all__ = [
     "Graph",
     "GraphConfig",
     "ImportOptions",
+    "Operators",
     "Predictions",
     "Rewired",
     "RewireConfig",
@@ -106,6 +108,7 @@ __all__ = [
     "graph_from_arrays",
     "import_graph",
     "load_dataset",
+    "make_operators",
     "predict_classes",
     "rewire",
 ]

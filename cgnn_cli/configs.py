@@ -219,10 +219,33 @@ class CommuteConfig(StageConfig):
 
 @dataclass(frozen=True)
 class TrainConfig(StageConfig):
+    """Options of all models. Which of them a model reads is in models/table.py, and only those go into a key."""
+
     stage: ClassVar[str] = "train"
 
-    model: Literal["cgnn", "dirgnn"] = option("cgnn", "Model to train; `cgnn models` describes them.")
-    layers: int = option(2, "Number of graph layers.", minimum=1)
+    model: Literal[
+        "cgnn",
+        "dirgnn",
+        "gcn",
+        "gat",
+        "sage",
+        "appnp",
+        "mixhop",
+        "gprgnn",
+        "gcnii",
+        "dgcn",
+        "digcn",
+        "digcn-ib",
+        "magnet",
+        "digcl",
+        "duplex",
+        "mlp",
+        "linear",
+    ] = option("cgnn", "Model to train; `cgnn models` describes them.")
+    direction: Literal["auto", "out", "in", "both", "undirected"] = option(
+        "auto", "Neighbours whose messages a node takes; `cgnn models` says what each model can do. auto: its own."
+    )
+    layers: int = option(2, "Number of graph layers; of linear layers in models that propagate afterwards.", minimum=1)
     hidden: int = option(64, "Width of the hidden layers.", minimum=1)
     head_layers: int = option(
         1, "Linear layers after the graph layers; 0: the last graph layer gives the classes.", minimum=0
@@ -232,12 +255,59 @@ class TrainConfig(StageConfig):
     )
     combine: Literal["mean", "sum"] = option("mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages.")
     self_share: float = option(1 / 3, "cgnn: the share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
-    variant: Literal["sage", "gcn"] = option("sage", "dirgnn: which layer is made directional.")
+    variant: Literal["sage", "gcn", "gat"] = option("sage", "dirgnn: which layer is made directional.")
     alpha: float = option(0.5, "Share of the out-neighbours among the messages.", minimum=0, maximum=1)
+    propagation: Literal["layers", "ppr"] = option(
+        "layers",
+        "cgnn: layers: the paper's. ppr: an MLP, then steps of personalised PageRank over the weighted edges.",
+    )
+    propagation_steps: int = option(10, "Steps of propagation after the MLP (ppr, appnp, gprgnn).", minimum=1)
+    teleport: float = option(
+        0.1, "Share of each step that returns to its start (ppr, appnp, gprgnn, digcn).", minimum=0, maximum=1
+    )
+    propagation_dropout: float = option(
+        0.0, "Dropout of what is propagated (ppr, appnp, gprgnn).", minimum=0, maximum=0.99
+    )
+    gpr_start: Literal["ppr", "one-hot", "nppr", "random"] = option(
+        "ppr", "gprgnn: coefficients of the steps at the start, from --teleport."
+    )
+    heads: int = option(1, "Attention heads (gat, dirgnn with --variant gat, duplex).", minimum=1)
+    hops: int = option(2, "mixhop: the highest power of the adjacency in a layer.", minimum=1)
+    initial_share: float = option(0.1, "gcnii: share of the first layer in every other.", minimum=0, maximum=1)
+    identity_decay: float = option(
+        0.5, "gcnii: lambda; layer l maps by (1 - b) I + b W, b = ln(lambda/l + 1).", above=0
+    )
+    dgcn_degree: Literal["paper", "swapped"] = option(
+        "paper", "dgcn: which degrees divide the second-order edges; swapped: as in a published code."
+    )
+    dgcn_max_degree: int = option(0, "dgcn: leave out nodes with more neighbours than this; 0: none.", minimum=0)
+    charge: float = option(0.25, "magnet: q, how far a one-way edge turns the phase.", minimum=0, maximum=0.5)
+    order: int = option(1, "magnet: order of the Chebyshev polynomials.", minimum=1)
+    pretrain_epochs: int = option(300, "digcl: epochs of contrastive training before the classifier's.", minimum=1)
+    pacing: Literal["linear", "exp", "log"] = option("linear", "digcl: how the second view moves towards the first.")
+    temperature: float = option(0.4, "digcl: temperature of the contrastive loss.", above=0)
+    mask_first: float = option(0.3, "digcl: share of features hidden in the first view.", minimum=0, maximum=0.99)
+    mask_second: float = option(0.4, "digcl: share of features hidden in the second view.", minimum=0, maximum=0.99)
+    projection: int = option(64, "digcl: width of the projection that the loss sees.", minimum=1)
+    anchors: int = option(0, "digcl: nodes compared in a step; 0: all, which takes memory of N x N.", minimum=0)
+    fusion_layer: int = option(2, "duplex: the layer, from 1, in which amplitude and phase meet.", minimum=1)
+    knn: int = option(0, "Mix in the most similar nodes by features, so many a node; 0: none.", minimum=0)
+    knn_share: float = option(0.3, "Share of the similar nodes in the messages.", minimum=0, maximum=1)
+    degree_features: bool = option(False, "A branch beside the graph layers that sees degrees of nodes and neighbours.")
+    label_input: bool = option(
+        False,
+        "A branch that sees the training labels of other nodes with similar out-neighbours, never the node's own.",
+    )
+    label_powers: str = option("60,12,4", "label-input: powers of the similarity, each an input of its own.")
+    graph_share: float = option(1.0, "Weight of the graph layers' class scores beside the branch.", minimum=0)
+    branch_hidden: int = option(128, "Width of the branch.", minimum=1)
+    branch_dropout: float = option(0.5, "Dropout in the branch.", minimum=0, maximum=0.99)
     activation: Literal["relu", "elu", "gelu", "tanh"] = option("relu", "Activation between layers.")
     dropout: float = option(0.5, "Dropout after each hidden layer.", minimum=0, maximum=0.99)
+    input_dropout: float = option(0.0, "Dropout of the features.", minimum=0, maximum=0.99)
     jumping_knowledge: Literal["none", "max", "cat"] = option("none", "Combine the outputs of all graph layers.")
     l2_norm: bool = option(False, "Scale the rows of each hidden layer to length 1.")
+    batch_norm: bool = option(False, "Batch normalisation of each hidden layer.")
     feature_scaling: Literal["none", "row", "l2", "standard"] = option(
         "none", "Scale features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1."
     )
@@ -247,22 +317,37 @@ class TrainConfig(StageConfig):
     patience: int = option(
         100, "Stop after so many epochs without a better one (validation accuracy, then loss).", minimum=1
     )
+    batch_nodes: int = option(
+        0, "Train on so many nodes at a time, with sampled neighbours; 0: all at once.", minimum=0
+    )
+    fanout: int = option(10, "batch-nodes: neighbours that are sampled of each node in each layer.", minimum=1)
+    precision: Literal["float32", "bfloat16"] = option(
+        "float32", "bfloat16: dense products in 16 bits where the device has them; weights stay in 32."
+    )
     seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0, maximum=LARGEST_SEED)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.head_layers == 0 and self.jumping_knowledge != "none":
             raise UsageError("--jumping-knowledge needs a head", "use --head-layers 1")
+        self.powers()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Without the options of the other model: they do not change the result."""
-        values = super().to_dict()
-        unread = ("variant",) if self.model == "cgnn" else ("aggregation", "combine", "self_share")
-        for name in unread:
-            del values[name]
-        if self.model == "cgnn" and self.combine == "sum":
-            del values["self_share"]
-        return values
+    def powers(self) -> tuple[float, ...]:
+        """The powers of the similarity that `--label-input` takes."""
+        try:
+            powers = tuple(float(part) for part in self.label_powers.split(","))
+        except ValueError:
+            powers = (math.nan,)
+        if not all(math.isfinite(power) and power > 0 for power in powers):
+            raise UsageError(
+                f"--label-powers {self.label_powers!r} are not positive numbers", "write them like 60,12,4"
+            )
+        return powers
+
+    @property
+    def has_branch(self) -> bool:
+        """Whether a branch stands beside the graph layers."""
+        return self.degree_features or self.label_input
 
 
 @dataclass(frozen=True)

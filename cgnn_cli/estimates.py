@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import CommuteConfig, TrainConfig
+from cgnn_cli.operators.table import OPERATORS
 
 if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
@@ -52,14 +53,22 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
     return BASE + per_edge * edges
 
 
+def operators_memory(inputs: dict[str, Any], config: Any) -> int:
+    """A few copies of each matrix while it is put together."""
+    graph: Graph = inputs["graph"]
+    entries = OPERATORS[config.kind].entries(graph, config.train)
+    return BASE + 6 * CSR_ENTRY * entries + 8 * CSR_ENTRY * _entries(graph)
+
+
 def fit_memory(inputs: dict[str, Any], config: Any) -> int:
-    """Operators of both directions with their transposes, features, and a panel a layer with its gradients."""
+    """The operators with their transposes, features, and a panel a layer with its gradients."""
     graph: Graph = inputs["graph"]
     train: TrainConfig = config.train
-    edges, nodes = int(graph.adjacency.nnz), graph.node_count
-    operators = 2 * 2 * 20 * edges + 2 * 20 * (_feature_bytes(graph, 4) // 4)
+    nodes = graph.node_count
+    kept = sum(int(data.summary["entries"]) for role, data in inputs.items() if role.startswith("operators-"))
+    operators = 2 * 20 * kept + 2 * 20 * (_feature_bytes(graph, 4) // 4)
     panels = 4 * nodes * train.hidden * (14 * train.layers + 4 * train.head_layers)
-    return 8 * BASE + operators + panels + 2 * CSR_ENTRY * 6 * edges
+    return 8 * BASE + operators + panels + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:

@@ -1,6 +1,6 @@
 """The data that flows between the stages: plain numpy arrays and scipy CSR matrices, with their invariants.
 
-    Graph -> Rewired -> Dilap -> CommuteTimes -> Checkpoint -> Scores
+    Graph -> Rewired -> Dilap -> CommuteTimes -> Operators -> Checkpoint -> Scores
 
 Each type knows how to become the elements of an artifact and back; none of them reads or writes a file.
 """
@@ -180,6 +180,16 @@ class CommuteTimes(StageData):
     weight_out: np.ndarray
     weight_in: np.ndarray
     error: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Operators(StageData):
+    """What models multiply their panels with: sparse matrices over the nodes by name, in float32.
+
+    Row i of a matrix holds what node i takes from other nodes. `degrees` of `--degree-features` is a dense array.
+    """
+
+    matrices: dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The map of the tool: the stages in order, what each takes and makes, and how they are chained into a plan.
 
-    dataset -> graph -> rewire -> dilap -> commute -> train -> eval
-               Graph    Rewired   Dilap    CommuteTimes Checkpoint Scores
+    dataset -> graph -> rewire -> dilap -> commute      -> operators -> train      -> eval
+               Graph    Rewired   Dilap    CommuteTimes    Operators    Checkpoint    Scores
 
 A stage is a pure function from its inputs and a frozen configuration to its result; runner.py finds, computes and
 publishes around it. Nothing here imports scipy or torch until something has to be computed.
@@ -25,12 +25,13 @@ from cgnn_cli.configs import (
     TrainConfig,
 )
 from cgnn_cli.errors import UpstreamError
-from cgnn_cli.models.table import MODELS
+from cgnn_cli.models.table import check_options, options_read
+from cgnn_cli.operators.table import OPERATORS, operators_of, uses_weights
 from cgnn_cli.store.keys import artifact_key
 from cgnn_cli.watch import Watch
 
 if TYPE_CHECKING:
-    from cgnn_cli.graph import CommuteTimes, Graph, StageData
+    from cgnn_cli.graph import Operators, StageData
 
 Inputs = dict[str, Any]
 
@@ -56,6 +57,21 @@ class Stage:
     disk: Callable[[Inputs, Any], int] | None = None
     relief: str = "use a machine with more memory"
 
+    def relief_for(self, config: Any) -> str:
+        """What to do where memory is too little, which for operators depends on their kind."""
+        return OPERATORS[config.kind].relief if isinstance(config, OperatorOf) else self.relief
+
+
+@dataclass(frozen=True)
+class OperatorOf:
+    """The operator of one kind that a training reads."""
+
+    kind: str
+    train: TrainConfig
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **OPERATORS[self.kind].options_read(self.train)}
+
 
 @dataclass(frozen=True)
 class FitConfig:
@@ -65,7 +81,7 @@ class FitConfig:
     split: int
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.train.to_dict(), "split": self.split}
+        return {**options_read(self.train), "split": self.split}
 
 
 @dataclass(frozen=True)
@@ -76,7 +92,7 @@ class TrainingOf:
     splits: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.train.to_dict(), "splits": list(self.splits)}
+        return {**options_read(self.train), "splits": list(self.splits)}
 
 
 @dataclass(frozen=True)
@@ -110,12 +126,23 @@ def _commute(inputs: Inputs, config: CommuteConfig, compute: ComputeConfig, watc
     return commute(inputs["graph"], inputs["dilap"], config, Allowance(memory, thread_count(compute.threads, 0), watch))
 
 
+def _operators(inputs: Inputs, config: OperatorOf, compute: ComputeConfig, watch: Watch) -> StageData:
+    from cgnn_cli.stages.operators import make_operator
+
+    return make_operator(config.kind, inputs["graph"], inputs.get("commute"), config.train)
+
+
+def operators_in(inputs: Inputs) -> Operators:
+    """The operators among the inputs of a step, as one."""
+    from cgnn_cli.stages.operators import merged
+
+    return merged(data for role, data in inputs.items() if role.startswith(OPERATOR_ROLE))
+
+
 def _fit(inputs: Inputs, config: FitConfig, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.train import fit
 
-    graph: Graph = inputs["graph"]
-    times: CommuteTimes | None = inputs.get("commute")
-    return fit(graph, times, config.train, config.split, compute, watch)
+    return fit(inputs["graph"], operators_in(inputs), config.train, config.split, compute, watch)
 
 
 def _train(inputs: Inputs, config: TrainConfig, compute: ComputeConfig, watch: Watch) -> StageData:
@@ -127,7 +154,7 @@ def _train(inputs: Inputs, config: TrainConfig, compute: ComputeConfig, watch: W
 def _evaluate(inputs: Inputs, config: EvaluationOf, compute: ComputeConfig, watch: Watch) -> StageData:
     from cgnn_cli.stages.evaluate import evaluate
 
-    return evaluate(inputs["graph"], inputs.get("commute"), inputs["train"], config.train, compute)
+    return evaluate(inputs["graph"], operators_in(inputs), inputs["train"], config.train, compute)
 
 
 def _graph(inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> StageData:
@@ -168,9 +195,17 @@ STAGES: dict[str, Stage] = {
             relief="--solver pi-only needs least, series and svd little, and exact is dense",
         ),
         Stage(
+            "operators",
+            "Operators",
+            1,
+            ("cgnn_cli.stages.operators",),
+            _operators,
+            memory=estimates.operators_memory,
+        ),
+        Stage(
             "fit",
             "Fit",
-            2,
+            3,
             ("cgnn_cli.stages.train",),
             _fit,
             resumable=lambda config: True,
@@ -181,6 +216,7 @@ STAGES: dict[str, Stage] = {
         Stage("eval", "Scores", 1, ("cgnn_cli.stages.evaluate",), _evaluate),
     )
 }
+OPERATOR_ROLE = "operators-"
 COMMANDS = ("rewire", "dilap", "commute", "train", "eval")
 
 
@@ -255,25 +291,38 @@ def plan(target: str, start: Step, configs: dict[str, StageConfig], splits: Iter
         return step
     config: TrainingOf = step.config
     inputs = {role: value for role, value in step.inputs.items() if not role.startswith("fit-")}
-    return Step.of("eval", EvaluationOf(config.train), {**inputs, "train": step})
+    operators = operator_steps(config.train, inputs)
+    return Step.of("eval", EvaluationOf(config.train), {**inputs, **operators, "train": step})
 
 
 def _skips(target: str, configs: dict[str, StageConfig], start: Step) -> bool:
     """Whether a model without commute weights is trained straight from the graph."""
     train = configs["train"]
     assert isinstance(train, TrainConfig)
-    return target in ("train", "eval") and start.stage.name != "train" and not MODELS[train.model].uses_weights
+    return target in ("train", "eval") and start.stage.name != "train" and not uses_weights(train.model)
 
 
 def _training(config: StageConfig, graph: Step, commute: Step, splits: Iterable[int]) -> Step:
     """Train on each split apart, so that no split is ever trained twice, then collect."""
     assert isinstance(config, TrainConfig)
+    check_options(config)
     inputs = {"graph": graph}
-    if MODELS[config.model].uses_weights:
+    if uses_weights(config.model):
         inputs["commute"] = commute
     chosen = tuple(splits)
-    fits = {f"fit-{split}": Step.of("fit", FitConfig(config, split), inputs) for split in chosen}
+    needed = {"graph": graph, **operator_steps(config, inputs)}
+    fits = {f"fit-{split}": Step.of("fit", FitConfig(config, split), needed) for split in chosen}
     return Step.of("train", TrainingOf(config, chosen), {**inputs, **fits})
+
+
+def operator_steps(config: TrainConfig, inputs: dict[str, Step]) -> dict[str, Step]:
+    """The operators of a training by role, from its graph and, where they read weights, its commute times."""
+    steps = {}
+    for kind in operators_of(config):
+        roles = ("graph", "commute") if OPERATORS[kind].uses_weights else ("graph",)
+        needed = {role: inputs[role] for role in roles}
+        steps[OPERATOR_ROLE + kind] = Step.of("operators", OperatorOf(kind, config), needed)
+    return steps
 
 
 def _maker(target: str) -> str:

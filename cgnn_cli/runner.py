@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import CONFIGS, ComputeConfig, TrainConfig
 from cgnn_cli.errors import CorruptError, UpstreamError
-from cgnn_cli.pipeline import STAGES, FitConfig, Inputs, Step, TrainingOf
+from cgnn_cli.pipeline import (
+    OPERATOR_ROLE,
+    STAGES,
+    FitConfig,
+    Inputs,
+    Step,
+    TrainingOf,
+    operator_steps,
+    operators_in,
+)
 from cgnn_cli.resources import check_disk, check_memory, memory_limit
 from cgnn_cli.runs import RunWatch
 from cgnn_cli.signals import Stopper
@@ -21,7 +30,7 @@ from cgnn_cli.store.provenance import Recorder
 from cgnn_cli.store.store import Store
 
 if TYPE_CHECKING:
-    from cgnn_cli.graph import StageData
+    from cgnn_cli.graph import Operators, StageData
 
 
 class Reporter(Protocol):
@@ -67,6 +76,11 @@ class Runner:
                 header, _ = self.obtain(step)
                 self._data.setdefault(step.key, self._load(step, header))
         return self._data[step.key]
+
+    def operators(self, trained: Step) -> Operators:
+        """The operators that a training reads, as one."""
+        steps = operator_steps(trained.config.train, trained.inputs)
+        return operators_in({role: self.data(step) for role, step in steps.items()})
 
     def _find_or_compute(self, step: Step) -> tuple[Header, bool]:
         name = step.stage.name
@@ -118,7 +132,7 @@ class Runner:
         stage = step.stage
         if stage.memory is not None:
             limit = memory_limit(self.compute.memory_limit)
-            check_memory(stage.name, stage.memory(inputs, step.config), limit, stage.relief)
+            check_memory(stage.name, stage.memory(inputs, step.config), limit, stage.relief_for(step.config))
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
 
@@ -196,8 +210,8 @@ def given_step(store: Store, header: Header, named: dict[str, Path]) -> Step:
     """A step whose artifact exists, with all it was made from: in named files, or in the store."""
     inputs: dict[str, Step] = {}
     for role, key in header.inputs.items():
-        if role.startswith("fit-"):
-            continue
+        if role.startswith(("fit-", OPERATOR_ROLE)):
+            continue  # the results of a training, and what its plan makes again
         path = named.get(key)
         upstream = files.read(path).header if path else store.find(role, key)
         if upstream is None:

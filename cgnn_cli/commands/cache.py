@@ -16,7 +16,7 @@ from cgnn_cli.errors import CorruptError, UpstreamError
 from cgnn_cli.resources import readable_bytes
 from cgnn_cli.store.store import Store
 
-StageName = Literal["graph", "rewire", "dilap", "commute", "fit", "train", "eval"]
+StageName = Literal["graph", "rewire", "dilap", "commute", "operators", "fit", "train", "eval"]
 KeyArgument = Annotated[
     str,
     typer.Argument(

@@ -142,9 +142,8 @@ def _prediction(session: Session, runner: Runner, start: Step, step: Step, node:
     from cgnn_cli.graph import TRAIN
     from cgnn_cli.stages.predict import predict_classes
 
-    result = predict_classes(
-        graph, runner.data(step), runner.data(trained), trained.config.train, splits, runner.compute
-    )
+    operators = runner.operators(trained)
+    result = predict_classes(graph, operators, runner.data(trained), trained.config.train, splits, runner.compute)
     seen = 0 if graph.splits is None else int((graph.splits[splits, node] == TRAIN).sum())
     return {
         "class": graph.class_labels()[int(result.classes[node])],

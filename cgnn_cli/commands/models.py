@@ -8,6 +8,7 @@ from rich.table import Table
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import option_name
 from cgnn_cli.models.table import MODELS
+from cgnn_cli.operators.table import uses_weights
 
 
 def register(app: typer.Typer) -> None:
@@ -18,12 +19,12 @@ def models(session: Session) -> Outcome:
     table = Table("name", "what it is", "commute weights", "own options", "paper")
     for name, model in MODELS.items():
         options = ", ".join(option_name(option) for option in model.options)
-        table.add_row(name, model.title, "yes" if model.uses_weights else "no", options, model.paper)
+        table.add_row(name, model.title, "yes" if uses_weights(name) else "no", options, model.paper)
     rows = [
         {
             "name": name,
             "title": model.title,
-            "uses_weights": model.uses_weights,
+            "uses_weights": uses_weights(name),
             "paper": model.paper,
             "options": list(model.options),
         }

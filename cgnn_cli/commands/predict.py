@@ -85,14 +85,14 @@ def predict(
             f"probabilities are the mean over {len(splits)} splits' models, which between them have seen most labels; "
             "`cgnn eval` gives honest scores"
         )
-    graph_step, commute_step = step.inputs["graph"], step.inputs.get("commute")
-    graph = runner.data(graph_step)
-    times = runner.data(commute_step) if commute_step else None
+    graph = runner.data(step.inputs["graph"])
 
     from cgnn_cli.export import write_table
     from cgnn_cli.stages.predict import predict_classes
 
-    result = predict_classes(graph, times, runner.data(step), step.config.train, splits, runner.compute)
+    result = predict_classes(
+        graph, runner.operators(step), runner.data(step), step.config.train, splits, runner.compute
+    )
     ids = graph.ids()
     names = graph.class_labels()
     predicted = [names[k] for k in result.classes.tolist()]

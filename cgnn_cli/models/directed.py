@@ -2,11 +2,26 @@
 
 from collections.abc import Iterator
 from functools import reduce
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from cgnn_cli.configs import TrainConfig
 from cgnn_cli.models.propagate import Input, Propagator, multiply
+from cgnn_cli.models.table import direction_of
+
+Ways = dict[str, Propagator]
+
+
+def both_ways(operators: dict[str, Any], device: torch.device) -> Ways:
+    """The operators of the directions that are used."""
+    return {name: Propagator(operators[name], device) for name in ("out", "in") if name in operators}
+
+
+def share_of_out(config: TrainConfig) -> float:
+    """The share of the out-neighbours: all where only they are asked for; edges both ways count as out."""
+    return {"both": config.alpha, "in": 0.0}.get(direction_of(config), 1.0)
 
 
 class DirectedLayer(nn.Module):
@@ -19,15 +34,14 @@ class DirectedLayer(nn.Module):
         self,
         inputs: int,
         outputs: int,
-        out_op: Propagator,
-        in_op: Propagator,
+        ways: Ways,
         *,
         alpha: float,
         self_share: float,
         message_share: float = 1.0,
     ) -> None:
         super().__init__()
-        self.out_op, self.in_op = out_op, in_op
+        self.ways = ways
         self.alpha, self.self_share, self.message_share = alpha, self_share, message_share
         self.from_out = nn.Linear(inputs, outputs, bias=False)
         self.from_in = nn.Linear(inputs, outputs, bias=False)
@@ -44,6 +58,6 @@ class DirectedLayer(nn.Module):
             yield multiply(x, self.self_share * self.from_self.weight) + self.self_share * self.from_self.bias
         share_out, share_in = self.message_share * self.alpha, self.message_share * (1 - self.alpha)
         if share_out:
-            yield self.out_op(multiply(x, share_out * self.from_out.weight)) + share_out * self.bias_out
+            yield self.ways["out"].after(x, share_out * self.from_out.weight) + share_out * self.bias_out
         if share_in:
-            yield self.in_op(multiply(x, share_in * self.from_in.weight)) + share_in * self.bias_in
+            yield self.ways["in"].after(x, share_in * self.from_in.weight) + share_in * self.bias_in

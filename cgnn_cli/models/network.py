@@ -10,15 +10,20 @@ from torch import Tensor, nn
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.models.propagate import Input
+from cgnn_cli.models.table import Shape
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu, "gelu": F.gelu, "tanh": torch.tanh}
 
 
-def dropout(x: Tensor, share: float) -> Tensor:
+def dropout(x: Tensor, share: float, training: bool) -> Tensor:
     """Zero each entry with probability `share` and scale the others up; uniform draws are cheap on a CPU."""
-    if share == 0:
+    if share == 0 or not training:
         return x
     return x * (torch.rand_like(x) >= share).to(x.dtype).div_(1 - share)
+
+
+def activated(x: Tensor, config: TrainConfig) -> Tensor:
+    return ACTIVATIONS[config.activation](x)
 
 
 class Output(NamedTuple):
@@ -28,49 +33,67 @@ class Output(NamedTuple):
     hidden: Tensor
 
 
-class Network(nn.Module):
-    """Graph layers with activation, dropout and optional L2 row normalisation between them, then a head.
+class Classifier(nn.Module):
+    """Base of the networks: from the features of all nodes to class scores.
 
-    `make_layer(inputs, outputs)` makes one graph layer. With `--head-layers 0` the last graph layer gives the classes.
+    A network that is trained without labels first has `pretrain_epochs` and a `pretrain_loss`.
+    """
+
+    pretrain_epochs = 0
+
+    def forward(self, x: Input) -> Output:
+        raise NotImplementedError
+
+    def pretrain_loss(self, x: Input, epoch: int) -> Tensor:
+        raise NotImplementedError
+
+
+class Network(Classifier):
+    """Graph layers with activation, dropout and optional normalisations between them, then a head.
+
+    `make_layer(inputs, outputs)` makes one graph layer whose outputs are `widening` times as many (heads, hops). With
+    `--head-layers 0` the last graph layer gives the classes.
     """
 
     def __init__(
-        self, make_layer: Callable[[int, int], nn.Module], features: int, classes: int, config: TrainConfig
+        self, make_layer: Callable[[int, int], nn.Module], shape: Shape, config: TrainConfig, widening: int = 1
     ) -> None:
         super().__init__()
         self.config = config
-        widths = [features] + [config.hidden] * config.layers
+        wide = widening * config.hidden
+        inputs = [shape.features] + [wide] * (config.layers - 1)
+        outputs = [config.hidden] * config.layers
         if config.head_layers == 0:
-            widths[-1] = classes
-        self.layers = nn.ModuleList(make_layer(a, b) for a, b in pairwise(widths))
-        joined = config.hidden * (config.layers if config.jumping_knowledge == "cat" else 1)
-        head_widths = [joined] + [config.hidden] * (config.head_layers - 1) + [classes]
+            outputs[-1] = shape.classes
+        self.layers = nn.ModuleList(make_layer(a, b) for a, b in zip(inputs, outputs, strict=True))
+        norms = config.layers if config.batch_norm else 0
+        self.norms = nn.ModuleList(nn.BatchNorm1d(wide) for _ in range(norms))
+        joined = wide * (config.layers if config.jumping_knowledge == "cat" else 1)
+        head_widths = [joined] + [config.hidden] * (config.head_layers - 1) + [shape.classes]
         pairs = pairwise(head_widths) if config.head_layers else ()
         self.head = nn.ModuleList(nn.Linear(a, b) for a, b in pairs)
 
     def forward(self, x: Input) -> Output:
         outputs: list[Tensor] = []
         state: Input = x
-        for layer in self.layers[: None if len(self.head) else -1]:
-            state = self._between(layer(state))
+        for number, layer in enumerate(self.layers[: None if len(self.head) else -1]):
+            state = self._between(layer(state), number)
             outputs.append(state)
         if not len(self.head):
             logits: Tensor = self.layers[-1](state)
             return Output(logits, outputs[-1] if outputs else logits)
         hidden = self._joined(outputs)
         for linear in self.head[:-1]:
-            hidden = self._drop(self._activate(linear(hidden)))
+            hidden = self._drop(activated(linear(hidden), self.config))
         return Output(self.head[-1](hidden), hidden)
 
-    def _between(self, x: Tensor) -> Tensor:
-        x = self._drop(self._activate(x))
+    def _between(self, x: Tensor, number: int) -> Tensor:
+        x = self.norms[number](x) if len(self.norms) else x
+        x = self._drop(activated(x, self.config))
         return F.normalize(x, p=2, dim=1) if self.config.l2_norm else x
 
-    def _activate(self, x: Tensor) -> Tensor:
-        return ACTIVATIONS[self.config.activation](x)
-
     def _drop(self, x: Tensor) -> Tensor:
-        return dropout(x, self.config.dropout) if self.training else x
+        return dropout(x, self.config.dropout, self.training)
 
     def _joined(self, outputs: list[Tensor]) -> Tensor:
         if self.config.jumping_knowledge == "max":

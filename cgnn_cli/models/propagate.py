@@ -1,5 +1,8 @@
 """Sparse propagation with autograd: a fixed matrix P held with its transpose, multiplied onto dense panels."""
 
+from __future__ import annotations
+
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,27 +19,58 @@ class Propagator:
 
     def __init__(self, matrix: csr_array, device: torch.device, dtype: torch.dtype = torch.float32) -> None:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        self.forward = _Kernel(csr_array(matrix), device, dtype)
-        self.backward = _Kernel(csr_array(csr_array(matrix).T.tocsr()), device, dtype)
+        self.forward = _Kernel.of(csr_array(matrix), device, dtype)
+        self.backward = _Kernel.of(csr_array(csr_array(matrix).T.tocsr()), device, dtype)
 
     def __call__(self, x: Tensor) -> Tensor:
         product: Tensor = _Propagate.apply(x, self)
         return product
 
+    def after(self, x: Input, weight: Tensor) -> Tensor:
+        """P (x W^T), multiplied in the cheaper order: P meets the narrower panel."""
+        if isinstance(x, Propagator) or weight.shape[0] <= weight.shape[1]:
+            return self(multiply(x, weight))
+        return self(x) @ weight.t()
+
+    @cached_property
+    def order(self) -> Tensor:
+        """The entries by column, as places among the entries by row."""
+        return torch.argsort(self.forward.indices, stable=True)
+
+    def with_dropout(self, share: float) -> Propagator:
+        """A copy in which each entry is zero with probability `share`, and the others are scaled up."""
+        values = self.forward.values
+        kept = (torch.rand_like(values) >= share).to(values.dtype) / (1 - share)
+        copy = object.__new__(Propagator)
+        copy.shape = self.shape
+        copy.forward, copy.backward = self.forward.scaled(kept), self.backward.scaled(kept[self.order])
+        return copy
+
 
 class _Kernel:
     """One sparse-times-dense product: embedding bags on CPU (much faster than CSR there), CSR elsewhere."""
 
-    def __init__(self, matrix: csr_array, device: torch.device, dtype: torch.dtype) -> None:
-        self.rows = int(matrix.shape[0])
-        self.indices = torch.from_numpy(matrix.indices.astype(np.int64)).to(device)
-        self.offsets = torch.from_numpy(matrix.indptr.astype(np.int64)).to(device)
-        self.values = torch.from_numpy(np.array(matrix.data)).to(device, dtype)
+    def __init__(self, indices: Tensor, offsets: Tensor, values: Tensor, columns: int) -> None:
+        self.indices, self.offsets, self.values, self.columns = indices, offsets, values, columns
+        self.rows = len(offsets) - 1
         self.matrix = None
-        if device.type != "cpu":
-            self.matrix = torch.sparse_csr_tensor(self.offsets, self.indices, self.values, size=tuple(matrix.shape))
+        if values.device.type != "cpu":
+            self.matrix = torch.sparse_csr_tensor(offsets, indices, values, size=(self.rows, columns))
+
+    @classmethod
+    def of(cls, matrix: csr_array, device: torch.device, dtype: torch.dtype) -> _Kernel:
+        """Arrays of the right type are shared with the matrix, not copied."""
+        integer = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
+        indices, offsets = (
+            torch.from_numpy(array.astype(integer, copy=False)).to(device) for array in (matrix.indices, matrix.indptr)
+        )
+        return cls(indices, offsets, torch.from_numpy(matrix.data).to(device, dtype), int(matrix.shape[1]))
+
+    def scaled(self, factor: Tensor) -> _Kernel:
+        return _Kernel(self.indices, self.offsets, self.values * factor, self.columns)
 
     def __call__(self, x: Tensor) -> Tensor:
+        x = x.to(self.values.dtype)
         if not len(self.indices):
             return x.new_zeros(self.rows, x.shape[1])
         if self.matrix is not None:
@@ -49,12 +83,12 @@ class _Kernel:
 class _Propagate(torch.autograd.Function):
     @staticmethod
     def forward(context: Any, x: Tensor, operator: Propagator) -> Tensor:
-        context.operator = operator
+        context.operator, context.dtype = operator, x.dtype
         return operator.forward(x.contiguous())
 
     @staticmethod
     def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        return context.operator.backward(gradients[0].contiguous()), None
+        return context.operator.backward(gradients[0].contiguous()).to(context.dtype), None
 
 
 Input = Tensor | Propagator

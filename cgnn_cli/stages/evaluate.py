@@ -6,7 +6,7 @@ import numpy as np
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
-from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, CommuteTimes, Graph, Scores
+from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
 from cgnn_cli.stages.train import forward, set_up_torch
 
 
@@ -40,7 +40,7 @@ def macro_f1(confusion: np.ndarray, f1: np.ndarray) -> float:
 
 def evaluate(
     graph: Graph,
-    times: CommuteTimes | None,
+    operators: Operators,
     checkpoint: Checkpoint,
     config: TrainConfig,
     compute: ComputeConfig | None = None,
@@ -52,7 +52,7 @@ def evaluate(
         if not (graph.splits[split] == TEST).any():
             raise DataError(f"split {split} has no test nodes, so there is nothing to score")
     device = set_up_torch(compute or ComputeConfig())
-    logits = (forward(graph, times, checkpoint, config, split, device).logits for split in numbers)
+    logits = (forward(graph, operators, checkpoint, config, split, device).logits for split in numbers)
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
     return score(graph, np.array(numbers), predictions)
 

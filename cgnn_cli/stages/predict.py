@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
-from cgnn_cli.graph import Checkpoint, CommuteTimes, Graph
+from cgnn_cli.graph import Checkpoint, Graph, Operators
 from cgnn_cli.stages.train import forward, set_up_torch
 
 
@@ -21,7 +21,7 @@ class Predictions:
 
 def predict_classes(
     graph: Graph,
-    times: CommuteTimes | None,
+    operators: Operators,
     checkpoint: Checkpoint,
     config: TrainConfig,
     splits: list[int],
@@ -29,6 +29,6 @@ def predict_classes(
 ) -> Predictions:
     """Mean class probabilities over the models of some splits."""
     device = set_up_torch(compute or ComputeConfig())
-    outputs = [forward(graph, times, checkpoint, config, split, device) for split in splits]
+    outputs = [forward(graph, operators, checkpoint, config, split, device) for split in splits]
     probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
     return Predictions(probabilities.argmax(axis=1), probabilities.max(axis=1), outputs[0].hidden.cpu().numpy())

@@ -13,12 +13,13 @@ from torch import Tensor
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
-from cgnn_cli.graph import SPLIT_PARTS, UNUSED, Checkpoint, CommuteTimes, Fit, Graph
+from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.adam import Adam
-from cgnn_cli.models.network import Network, Output
-from cgnn_cli.models.normalise import inverse_or_zero, scaled
-from cgnn_cli.models.propagate import Input, as_input
-from cgnn_cli.models.table import MODELS
+from cgnn_cli.models.branch import WithBranch, similar_labels
+from cgnn_cli.models.network import Classifier, Output
+from cgnn_cli.models.propagate import Input, Propagator, as_input
+from cgnn_cli.models.table import MODELS, Shape
+from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
 from cgnn_cli.watch import Snapshot, Watch
 
@@ -76,22 +77,63 @@ def scale_features(features: np.ndarray | csr_array, scaling: str) -> np.ndarray
 class Task:
     """A network with its input and the nodes of one split, on one device."""
 
-    network: Network
+    network: Classifier
     x: Input
     labels: Tensor
     nodes: dict[str, Tensor]
+    config: TrainConfig
+
+    def input(self) -> Input:
+        """The features, some of them hidden while training."""
+        share = self.config.input_dropout
+        if not share or not self.network.training:
+            return self.x
+        return self.x.with_dropout(share) if isinstance(self.x, Propagator) else F.dropout(self.x, share)
+
+    def logits(self) -> Tensor:
+        """Class scores of all nodes, in 32 bits."""
+        with self.reduced_precision():
+            output: Output = self.network(self.input())
+        return output.logits.float()
+
+    def reduced_precision(self) -> torch.autocast:
+        """Dense products in 16 bits, if that is asked for."""
+        return torch.autocast(self.labels.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
 
 
-def prepare(graph: Graph, times: CommuteTimes | None, config: TrainConfig, split: int, device: torch.device) -> Task:
+def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int, device: torch.device) -> Task:
     """Build the seeded network and move the split to the device."""
     check_trainable(graph, split)
     assert graph.features is not None and graph.labels is not None and graph.splits is not None
     torch.manual_seed(config.seed + split)
-    network = MODELS[config.model].build(graph, times, config, int(graph.features.shape[1]), device)
+    shape = Shape(int(graph.features.shape[1]), graph.class_count)
+    network = MODELS[config.model].build(with_similar(operators.matrices, config), shape, config, device)
+    if config.has_branch:
+        known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(device, torch.float32)
+        network = WithBranch(network, known, shape.classes, config).to(device)
     row = graph.splits[split]
     nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(device) for name, code in SPLIT_PARTS.items()}
     x = as_input(scale_features(graph.features, config.feature_scaling), device)
-    return Task(network, x, torch.from_numpy(graph.labels.astype(np.int64)).to(device), nodes)
+    return Task(network, x, torch.from_numpy(graph.labels.astype(np.int64)).to(device), nodes, config)
+
+
+def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
+    """The operators, each with a share of the nodes that have similar features (`--knn`)."""
+    if not config.knn:
+        return matrices
+    similar, share = matrices["knn"], np.float32(config.knn_share)
+    mixed = {"step", "out", "in"} & matrices.keys()
+    return {**matrices, **{name: csr_array((1 - share) * matrices[name] + share * similar) for name in mixed}}
+
+
+def known_of_nodes(graph: Graph, operators: Operators, config: TrainConfig, split: int) -> np.ndarray:
+    """What the branch sees: degree features, and training labels of similar nodes."""
+    assert graph.labels is not None and graph.splits is not None
+    parts = [operators.matrices["degrees"]] if config.degree_features else []
+    if config.label_input:
+        labels = np.where(graph.splits[split] == TRAIN, graph.labels, -1)
+        parts.append(similar_labels(operators.matrices["twins"], labels, graph.class_count, config.powers()))
+    return np.hstack(parts)
 
 
 def check_trainable(graph: Graph, split: int) -> None:
@@ -135,13 +177,15 @@ class _State:
     def is_better(self, accuracy: float, loss: float) -> bool:
         return (accuracy, -loss) > (self.best_accuracy, -self.best_loss)
 
-    def goes_on(self, config: TrainConfig) -> bool:
-        return self.epoch < config.epochs and self.epoch - self.best_epoch <= config.patience
+    def goes_on(self, task: Task) -> bool:
+        """Whether there is another epoch: those without labels come first, and count for nothing here."""
+        before, config = task.network.pretrain_epochs, task.config
+        return self.epoch < before + config.epochs and self.epoch - max(self.best_epoch, before - 1) <= config.patience
 
 
 def fit(
     graph: Graph,
-    times: CommuteTimes | None,
+    operators: Operators,
     config: TrainConfig,
     split: int,
     compute: ComputeConfig | None = None,
@@ -153,16 +197,17 @@ def fit(
     CPU with the same number of threads.
     """
     compute, watch = compute or ComputeConfig(), watch or Watch()
-    task = prepare(graph, times, config, split, set_up_torch(compute))
+    task = prepare(graph, operators, config, split, set_up_torch(compute))
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay)
+    total = task.network.pretrain_epochs + config.epochs
     snapshot = watch.resume()
     state = _State() if snapshot is None else _restore(snapshot, task, optimiser)
-    while state.goes_on(config):
-        _epoch(task, optimiser, state, config)
+    while state.goes_on(task):
+        _epoch(task, optimiser, state)
         latest = {name: values[-1] for name, values in state.history.items()}
         watch.record({"epoch": state.epoch - 1, **latest})
-        watch.progress(state.epoch, config.epochs, f"loss {latest['loss']:.3f}  validation {state.best_accuracy:.3f}")
-        stop = watch.stop_requested() and state.goes_on(config)
+        watch.progress(state.epoch, total, f"loss {latest['loss']:.3f}  validation {state.best_accuracy:.3f}")
+        stop = watch.stop_requested() and state.goes_on(task)
         if stop or watch.snapshot_due():
             watch.save(_snapshot(state, task, optimiser, thread_count(compute.threads, 1)))
         if stop:
@@ -182,13 +227,14 @@ def fit(
     )
 
 
-def _epoch(task: Task, optimiser: Adam, state: _State, config: TrainConfig) -> None:
-    """One step, one validation, and the bookkeeping of both."""
-    loss = _step(task, optimiser, state.epoch, config)
-    accuracy, validation_loss = _validate(task)
+def _epoch(task: Task, optimiser: Adam, state: _State) -> None:
+    """One step, one validation, and the bookkeeping of both; without labels there is nothing to validate."""
+    loss = _step(task, optimiser, state.epoch)
+    unlabelled = state.epoch < task.network.pretrain_epochs
+    accuracy, validation_loss = (0.0, 0.0) if unlabelled else _validate(task)
     for name, value in zip(HISTORY, (loss, validation_loss, accuracy), strict=True):
         state.history[name].append(value)
-    if state.is_better(accuracy, validation_loss):
+    if not unlabelled and state.is_better(accuracy, validation_loss):
         state.best_accuracy, state.best_loss, state.best_epoch = accuracy, validation_loss, state.epoch
         state.best_weights = _copy_weights(task.network)
     state.epoch += 1
@@ -231,14 +277,13 @@ def _as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
 
 
-def _step(task: Task, optimiser: Adam, epoch: int, config: TrainConfig) -> float:
+def _step(task: Task, optimiser: Adam, epoch: int) -> float:
     task.network.train()
     optimiser.zero_grad()
-    chosen = task.nodes["train"]
-    loss = F.cross_entropy(task.network(task.x).logits[chosen], task.labels[chosen])
+    loss = _loss(task, epoch)
     if not loss.item() < DIVERGED:
         raise NumericalError(
-            f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {config.lr:g})",
+            f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {task.config.lr:g})",
             "use a smaller --lr, or scale the features with --feature-scaling",
         )
     loss.backward()
@@ -246,15 +291,23 @@ def _step(task: Task, optimiser: Adam, epoch: int, config: TrainConfig) -> float
     return float(loss.item())
 
 
+def _loss(task: Task, epoch: int) -> Tensor:
+    if epoch < task.network.pretrain_epochs:
+        with task.reduced_precision():
+            return task.network.pretrain_loss(task.x, epoch).float()
+    chosen = task.nodes["train"]
+    return F.cross_entropy(task.logits()[chosen], task.labels[chosen])
+
+
 @torch.no_grad()
 def _validate(task: Task) -> tuple[float, float]:
     task.network.eval()
     chosen = task.nodes["val"]
-    logits, labels = task.network(task.x).logits[chosen], task.labels[chosen]
+    logits, labels = task.logits()[chosen], task.labels[chosen]
     return float((logits.argmax(dim=1) == labels).double().mean()), float(F.cross_entropy(logits, labels))
 
 
-def _copy_weights(network: Network) -> dict[str, np.ndarray]:
+def _copy_weights(network: Classifier) -> dict[str, np.ndarray]:
     return {name: tensor.detach().cpu().numpy().copy() for name, tensor in network.state_dict().items()}
 
 
@@ -278,14 +331,14 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
 @torch.no_grad()
 def forward(
     graph: Graph,
-    times: CommuteTimes | None,
+    operators: Operators,
     checkpoint: Checkpoint,
     config: TrainConfig,
     split: int,
     device: torch.device = CPU,
 ) -> Output:
     """Run a trained model over the whole graph in evaluation mode."""
-    task = prepare(graph, times, config, split, device)
+    task = prepare(graph, operators, config, split, device)
     task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
     task.network.eval()
     output: Output = task.network(task.x)

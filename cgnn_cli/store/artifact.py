@@ -30,6 +30,7 @@ ROOT_TYPES = {
     "rewire": "cgnn-rewired",
     "dilap": "cgnn-dilap",
     "commute": "cgnn-commute",
+    "operators": "cgnn-operators",
     "fit": "cgnn-fit",
     "train": "cgnn-checkpoint",
     "eval": "cgnn-scores",
@@ -220,7 +221,7 @@ def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str
         )
     try:
         header = Header(**json.loads(text))
-        names = [header.key, *header.inputs.values(), *(role.removeprefix("fit-") for role in header.inputs)]
+        names = [header.key, *header.inputs.values(), *(role.replace("-", "") for role in header.inputs)]
         if not all(name.isalnum() for name in names):  # they become names of files
             raise ValueError("keys and roles are letters and digits")
     except (ValueError, TypeError, AttributeError) as error:

@@ -11,12 +11,15 @@ from torch import nn
 
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models import cgnn, dirgnn
 from cgnn_cli.models.network import Network
 from cgnn_cli.models.propagate import as_input
+from cgnn_cli.models.table import MODELS, Shape
 from cgnn_cli.numerics.transition import canonical_csr, row_of_entries
+from cgnn_cli.operators import commute as commute_operator
+from cgnn_cli.operators import directed
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
 
 CPU = torch.device("cpu")
@@ -45,10 +48,15 @@ def times_of(graph: Graph, **options: Any) -> CommuteTimes:
 def build(graph: Graph, times: CommuteTimes | None, **options: Any) -> Network:
     torch.manual_seed(0)
     config = TrainConfig(**options)
-    if config.model == "dirgnn":
-        return dirgnn.build(graph, config, FEATURES, CPU).eval()
-    assert times is not None
-    return cgnn.build(graph, times, config, FEATURES, CPU).eval()
+    matrices = make_operators(graph, times, config).matrices
+    network = MODELS[config.model].build(matrices, Shape(FEATURES, graph.class_count), config, CPU)
+    assert isinstance(network, Network)
+    return network.eval()
+
+
+def operators(graph: Graph, times: CommuteTimes, aggregation: Any) -> tuple[csr_array, csr_array]:
+    made = commute_operator.make(graph, times, TrainConfig(aggregation=aggregation))
+    return made["out"], made["in"]
 
 
 def logits(network: Network, graph: Graph) -> torch.Tensor:
@@ -90,7 +98,7 @@ def test_operators_against_loops(aggregation: str) -> None:
     graph = random_graph()
     times = times_of(graph, solver="exact", proximity="inverse")
     for sparse, dense in zip(
-        cgnn.operators(graph, times, aggregation), dense_operators(graph, times, aggregation), strict=True
+        operators(graph, times, aggregation), dense_operators(graph, times, aggregation), strict=True
     ):
         np.testing.assert_allclose(sparse.toarray(), dense, atol=1e-14)
 
@@ -98,8 +106,8 @@ def test_operators_against_loops(aggregation: str) -> None:
 def test_weighted_mean_rows_sum_to_one() -> None:
     graph = random_graph()
     times = times_of(graph, solver="exact", proximity="inverse")
-    mean_out, _ = cgnn.operators(graph, times, "mean")
-    weighted_out, weighted_in = cgnn.operators(graph, times, "weighted-mean")
+    mean_out, _ = operators(graph, times, "mean")
+    weighted_out, weighted_in = operators(graph, times, "weighted-mean")
     for matrix in (weighted_out, weighted_in):
         totals = matrix.toarray().sum(axis=1)
         np.testing.assert_allclose(totals[totals > 0], 1)
@@ -172,7 +180,7 @@ def test_dirgnn_gcn_operator_is_the_degree_normalised_adjacency() -> None:
     dense = graph.edges.toarray()
     out, into = dense.sum(axis=1), dense.sum(axis=0)
     scale = np.sqrt(np.outer(np.maximum(out, 1), np.maximum(into, 1)))
-    forward, backward = dirgnn.operators(graph, "gcn")
+    forward, backward = directed.make(graph, None, TrainConfig(model="dirgnn", variant="gcn")).values()
     np.testing.assert_allclose(forward.toarray(), dense / scale)
     np.testing.assert_allclose(backward.toarray(), (dense / scale).T)
 
@@ -227,5 +235,5 @@ def test_edges_without_a_value_carry_no_message() -> None:
     graph = random_graph()
     times = times_of(graph)
     silent = dataclasses.replace(times, weight_out=np.zeros_like(times.weight_out))
-    out_op, _ = cgnn.operators(graph, silent, "weighted-mean")
+    out_op, _ = operators(graph, silent, "weighted-mean")
     assert not out_op.toarray().any()

@@ -16,6 +16,7 @@ from cgnn_cli.pipeline import STAGES
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import collect, fit
 
@@ -40,8 +41,9 @@ def current_numbers() -> dict[str, dict[str, Any]]:
     }
     times = {name: commute(graph, walk, config) for name, config in solvers.items()}
     config = TrainConfig(epochs=8, hidden=8)
-    trained = fit(graph, times["exact"], config, 0)
-    scores = evaluate(graph, times["exact"], collect({0: trained}), config)
+    operators = make_operators(graph, times["exact"], config)
+    trained = fit(graph, operators, config, 0)
+    scores = evaluate(graph, operators, collect({0: trained}), config)
     assert graph.splits is not None
     numbers = {
         "graph": {"adjacency": fingerprint(graph.adjacency.indices), "splits": fingerprint(graph.splits)},
@@ -52,6 +54,7 @@ def current_numbers() -> dict[str, dict[str, Any]]:
             for name, result in times.items()
             for element in ("hitting", "commute", "weight_out", "weight_in")
         },
+        "operators": {name: fingerprint(matrix.data) for name, matrix in operators.matrices.items()},
         "fit": {"loss": fingerprint(trained.history["loss"])},
         "eval": {"accuracy": fingerprint(scores.accuracy)},
     }

@@ -10,11 +10,12 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
-from cgnn_cli.graph import CommuteTimes, Fit, Graph
+from cgnn_cli.graph import CommuteTimes, Fit, Graph, Operators
 from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import choose_device, collect, fit, forward, prepare, scale_features
@@ -49,15 +50,21 @@ def times(graph: Graph) -> CommuteTimes:
 
 
 @pytest.fixture(scope="module")
-def trained(graph: Graph, times: CommuteTimes) -> Fit:
-    return fit(graph, times, SMALL, 0)
+def operators(graph: Graph, times: CommuteTimes) -> Operators:
+    return make_operators(graph, times, SMALL)
+
+
+@pytest.fixture(scope="module")
+def trained(graph: Graph, operators: Operators) -> Fit:
+    return fit(graph, operators, SMALL, 0)
 
 
 @pytest.mark.parametrize("model", ["cgnn", "dirgnn"])
 def test_it_learns(graph: Graph, times: CommuteTimes, model: str) -> None:
     config = dataclasses.replace(SMALL, model="dirgnn" if model == "dirgnn" else "cgnn")
-    checkpoint = collect({split: fit(graph, times, config, split) for split in (0, 1)})
-    assert evaluate(graph, times, checkpoint, config).accuracy.min() >= 0.85
+    operators = make_operators(graph, times, config)
+    checkpoint = collect({split: fit(graph, operators, config, split) for split in (0, 1)})
+    assert evaluate(graph, operators, checkpoint, config).accuracy.min() >= 0.85
 
 
 def test_history_best_epoch_and_patience(trained: Fit) -> None:
@@ -69,26 +76,26 @@ def test_history_best_epoch_and_patience(trained: Fit) -> None:
     assert trained.summary["epochs"] == len(loss) == min(120, best + SMALL.patience + 1)
 
 
-def test_kept_weights_are_those_of_the_best_epoch(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
-    output = forward(graph, times, collect({0: trained}), SMALL, 0)
+def test_kept_weights_are_those_of_the_best_epoch(graph: Graph, operators: Operators, trained: Fit) -> None:
+    output = forward(graph, operators, collect({0: trained}), SMALL, 0)
     assert graph.splits is not None and graph.labels is not None
     nodes = graph.splits[0] == 2
     predicted = output.logits.argmax(dim=1).numpy()
     assert (predicted[nodes] == graph.labels[nodes]).mean() == trained.summary["validation_accuracy"]
 
 
-def test_two_runs_give_the_same_bits_and_another_seed_others(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
-    again = fit(graph, times, SMALL, 0)
-    other = fit(graph, times, dataclasses.replace(SMALL, seed=1), 0)
+def test_two_runs_give_the_same_bits_and_another_seed_others(graph: Graph, operators: Operators, trained: Fit) -> None:
+    again = fit(graph, operators, SMALL, 0)
+    other = fit(graph, operators, dataclasses.replace(SMALL, seed=1), 0)
     for name, weights in trained.weights.items():
         np.testing.assert_array_equal(weights, again.weights[name])
     assert any(not np.array_equal(trained.weights[name], other.weights[name]) for name in trained.weights)
 
 
-def test_the_test_labels_are_never_read_in_training(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
+def test_the_test_labels_are_never_read_in_training(graph: Graph, operators: Operators, trained: Fit) -> None:
     assert graph.labels is not None and graph.splits is not None
     hidden = np.where(graph.splits[0] == 3, -1, graph.labels)
-    blind = fit(dataclasses.replace(graph, labels=hidden), times, SMALL, 0)
+    blind = fit(dataclasses.replace(graph, labels=hidden), operators, SMALL, 0)
     for name, weights in trained.weights.items():
         np.testing.assert_array_equal(weights, blind.weights[name])
 
@@ -117,9 +124,9 @@ class Listener(Watch):
         return len(self.seen) == self.stop_after
 
 
-def test_progress_and_metrics_are_reported(graph: Graph, times: CommuteTimes) -> None:
+def test_progress_and_metrics_are_reported(graph: Graph, operators: Operators) -> None:
     listener = Listener()
-    result = fit(graph, times, dataclasses.replace(SMALL, epochs=4), 0, watch=listener)
+    result = fit(graph, operators, dataclasses.replace(SMALL, epochs=4), 0, watch=listener)
     assert listener.seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert [row["epoch"] for row in listener.metrics] == [0, 1, 2, 3]
     assert [row["loss"] for row in listener.metrics] == result.history["loss"].tolist()
@@ -127,16 +134,16 @@ def test_progress_and_metrics_are_reported(graph: Graph, times: CommuteTimes) ->
 
 @pytest.mark.parametrize("stops", [[1], [17], [3, 4, 30]])
 def test_an_interrupted_training_ends_with_the_same_bits(
-    graph: Graph, times: CommuteTimes, trained: Fit, stops: list[int]
+    graph: Graph, operators: Operators, trained: Fit, stops: list[int]
 ) -> None:
     snapshot = None
     for stop in stops:
         listener = Listener(stop, snapshot)
         with pytest.raises(StoppedEarly):
-            fit(graph, times, SMALL, 0, watch=listener)
+            fit(graph, operators, SMALL, 0, watch=listener)
         snapshot = listener.snapshot
     torch.manual_seed(12345)  # nothing may depend on what happened in between
-    resumed = fit(graph, times, SMALL, 0, watch=Listener(snapshot=snapshot))
+    resumed = fit(graph, operators, SMALL, 0, watch=Listener(snapshot=snapshot))
     assert resumed.summary == trained.summary
     for name, weights in trained.weights.items():
         np.testing.assert_array_equal(weights, resumed.weights[name])
@@ -144,27 +151,27 @@ def test_an_interrupted_training_ends_with_the_same_bits(
         np.testing.assert_array_equal(values, resumed.history[name])
 
 
-def test_a_request_to_stop_in_the_last_epoch_finishes(graph: Graph, times: CommuteTimes) -> None:
+def test_a_request_to_stop_in_the_last_epoch_finishes(graph: Graph, operators: Operators) -> None:
     listener = Listener(stop_after=4)
-    assert fit(graph, times, dataclasses.replace(SMALL, epochs=4), 0, watch=listener).summary["epochs"] == 4
+    assert fit(graph, operators, dataclasses.replace(SMALL, epochs=4), 0, watch=listener).summary["epochs"] == 4
 
 
-def test_divergence_names_the_epoch_and_the_learning_rate(graph: Graph, times: CommuteTimes) -> None:
+def test_divergence_names_the_epoch_and_the_learning_rate(graph: Graph, operators: Operators) -> None:
     with pytest.raises(NumericalError, match=r"epoch \d+ \(learning rate 1e\+09\)"):
-        fit(graph, times, dataclasses.replace(SMALL, lr=1e9, activation="elu"), 0)
+        fit(graph, operators, dataclasses.replace(SMALL, lr=1e9, activation="elu"), 0)
 
 
-def test_what_cannot_be_trained_on(graph: Graph, times: CommuteTimes) -> None:
+def test_what_cannot_be_trained_on(graph: Graph, operators: Operators) -> None:
     assert graph.splits is not None
     with pytest.raises(DataError, match="no labels"):
-        prepare(dataclasses.replace(graph, labels=None, class_names=None), times, SMALL, 0, torch.device("cpu"))
+        prepare(dataclasses.replace(graph, labels=None, class_names=None), operators, SMALL, 0, torch.device("cpu"))
     with pytest.raises(DataError, match="single class"):
-        prepare(dataclasses.replace(graph, class_names=np.array([b"one"])), times, SMALL, 0, torch.device("cpu"))
+        prepare(dataclasses.replace(graph, class_names=np.array([b"one"])), operators, SMALL, 0, torch.device("cpu"))
     with pytest.raises(UsageError, match="splits 0 to 1"):
-        prepare(graph, times, SMALL, 2, torch.device("cpu"))
+        prepare(graph, operators, SMALL, 2, torch.device("cpu"))
     without = np.where(graph.splits == 2, 0, graph.splits).astype(np.uint8)
     with pytest.raises(DataError, match="split 0 has no val nodes"):
-        prepare(dataclasses.replace(graph, splits=without), times, SMALL, 0, torch.device("cpu"))
+        prepare(dataclasses.replace(graph, splits=without), operators, SMALL, 0, torch.device("cpu"))
 
 
 def test_devices() -> None:
@@ -195,10 +202,10 @@ def test_feature_scaling(scaling: str) -> None:
     np.testing.assert_allclose(sparse.toarray(), scaled)
 
 
-def test_predictions_are_the_mean_of_the_splits(graph: Graph, times: CommuteTimes, trained: Fit) -> None:
-    checkpoint = collect({0: trained, 1: fit(graph, times, SMALL, 1)})
-    both = predict_classes(graph, times, checkpoint, SMALL, [0, 1])
-    each = [forward(graph, times, checkpoint, SMALL, split).logits.softmax(dim=1).numpy() for split in (0, 1)]
+def test_predictions_are_the_mean_of_the_splits(graph: Graph, operators: Operators, trained: Fit) -> None:
+    checkpoint = collect({0: trained, 1: fit(graph, operators, SMALL, 1)})
+    both = predict_classes(graph, operators, checkpoint, SMALL, [0, 1])
+    each = [forward(graph, operators, checkpoint, SMALL, split).logits.softmax(dim=1).numpy() for split in (0, 1)]
     mean = (each[0] + each[1]) / 2
     np.testing.assert_allclose(both.probability, mean.max(axis=1), rtol=1e-6)
     np.testing.assert_array_equal(both.classes, mean.argmax(axis=1))

@@ -34,6 +34,12 @@ def degree_root(matrix: csr_array, row_degree: np.ndarray, column_degree: np.nda
     return scaled(matrix, np.sqrt(inverse_or_zero(row_degree)), np.sqrt(inverse_or_zero(column_degree)))
 
 
+def symmetric_root(matrix: csr_array) -> csr_array:
+    """D^-1/2 M D^-1/2 with D the row sums of a symmetric matrix."""
+    totals = np.asarray(matrix.sum(axis=1)).ravel()
+    return degree_root(matrix, totals, totals)
+
+
 def degrees(pattern: csr_array) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of out-neighbours and of in-neighbours."""
     out = np.diff(pattern.indptr).astype(np.float64)

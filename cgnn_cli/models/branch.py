@@ -1,0 +1,57 @@
+"""A branch beside the graph layers: class scores from what is known of a node besides its features.
+
+logits = graph_share * network(x) + MLP(z). z holds degree features (`--degree-features`) and training labels of other
+nodes with similar out-neighbours (`--label-input`); neither ever shows a node its own label.
+"""
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+from torch import Tensor, nn
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.models.network import Classifier, Output, dropout
+from cgnn_cli.models.propagate import Input
+
+
+class WithBranch(Classifier):
+    """A network and a perceptron of two hidden layers over z, whose class scores are added."""
+
+    def __init__(self, network: Classifier, known: Tensor, classes: int, config: TrainConfig) -> None:
+        super().__init__()
+        self.network, self.known, self.config = network, known, config
+        width = config.branch_hidden
+        self.first, self.second = nn.Linear(known.shape[1], width), nn.Linear(width, width)
+        self.last = nn.Linear(width, classes)
+
+    @property
+    def pretrain_epochs(self) -> int:  # type: ignore[override]
+        return self.network.pretrain_epochs
+
+    def pretrain_loss(self, x: Input, epoch: int) -> Tensor:
+        return self.network.pretrain_loss(x, epoch)
+
+    def forward(self, x: Input) -> Output:
+        state = self.known
+        for linear in (self.first, self.second):
+            state = dropout(torch.relu(linear(state)), self.config.branch_dropout, self.training)
+        scores = self.last(state)
+        if not self.config.graph_share:
+            return Output(scores, state)
+        output = self.network(x)
+        return Output(self.config.graph_share * output.logits + scores, output.hidden)
+
+
+def similar_labels(similarity: csr_array, labels: np.ndarray, classes: int, powers: tuple[float, ...]) -> np.ndarray:
+    """For each power p, the similarities^p of a node to the training nodes of each class, their sum at most 1.
+
+    `labels` holds -1 for all nodes but those of the training; the similarity has no diagonal.
+    """
+    known = np.flatnonzero(labels >= 0)
+    one_hot = csr_array((np.ones(len(known)), (known, labels[known])), shape=(len(labels), classes))
+    parts = []
+    for power in powers:
+        raised = csr_array((similarity.data**power, similarity.indices, similarity.indptr), shape=similarity.shape)
+        found = (raised @ one_hot).toarray()
+        parts.append(found / np.maximum(found.sum(axis=1, keepdims=True), 1))
+    return np.hstack(parts)

@@ -1,0 +1,44 @@
+"""The floors without a graph: `mlp`, layers of the features alone, and `linear`, logistic regression on them."""
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.models.network import Classifier, Output, activated, dropout
+from cgnn_cli.models.propagate import Input, multiply
+from cgnn_cli.models.table import Shape
+
+
+class Perceptron(Classifier):
+    """Linear layers with activation and dropout between them."""
+
+    def __init__(self, widths: list[int], config: TrainConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+
+    def forward(self, x: Input) -> Output:
+        state: Input = x
+        hidden: Tensor | None = None
+        for number, linear in enumerate(self.linears):
+            assert isinstance(linear, nn.Linear)
+            made = multiply(state, linear.weight) + linear.bias
+            if number == len(self.linears) - 1:
+                return Output(made, made if hidden is None else hidden)
+            state = hidden = dropout(activated(made, self.config), self.config.dropout, self.training)
+        raise AssertionError("a perceptron has layers")
+
+
+def perceptron(shape: Shape, config: TrainConfig) -> Perceptron:
+    """`--layers` linear layers of width `--hidden`, from the features to the classes."""
+    return Perceptron([shape.features, *[config.hidden] * (config.layers - 1), shape.classes], config)
+
+
+def build(operators: dict[str, Any], shape: Shape, config: TrainConfig, device: torch.device) -> Classifier:
+    """The floor that the configuration names."""
+    if config.model == "linear":
+        return Perceptron([shape.features, shape.classes], config).to(device)
+    return perceptron(shape, config).to(device)

@@ -1,0 +1,40 @@
+"""operators: the sparse matrices that a model propagates over, made once for all splits and trainings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.graph import CommuteTimes, Graph, Operators
+from cgnn_cli.models.table import check_options
+from cgnn_cli.operators.table import OPERATORS, operators_of
+
+
+def make_operators(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Operators:
+    """All operators that a training reads."""
+    check_options(config)
+    return merged(make_operator(kind, graph, times, config) for kind in operators_of(config))
+
+
+def make_operator(kind: str, graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Operators:
+    """The operator of one kind, in float32."""
+    made = OPERATORS[kind].make(graph, times, config)
+    matrices = {name: _compact(matrix) for name, matrix in made.items()}
+    entries = sum(matrix.nnz for matrix in matrices.values() if isinstance(matrix, csr_array))
+    return Operators(matrices=matrices, summary={"kind": kind, "entries": entries})
+
+
+def merged(parts: Any) -> Operators:
+    """Several operators as one; their matrices have different names."""
+    return Operators(matrices={name: matrix for part in parts for name, matrix in part.matrices.items()})
+
+
+def _compact(matrix: csr_array | np.ndarray) -> csr_array | np.ndarray:
+    if isinstance(matrix, np.ndarray):
+        return matrix.astype(np.float32)
+    integer = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
+    parts = matrix.data.astype(np.float32), matrix.indices.astype(integer), matrix.indptr.astype(integer)
+    return csr_array(parts, shape=matrix.shape)
