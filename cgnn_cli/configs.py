@@ -5,8 +5,10 @@ is declared once. Nothing here imports more than the standard library.
 """
 
 import dataclasses
+import functools
 import math
 import re
+import typing
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -50,6 +52,12 @@ class StageConfig:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The configuration that `to_dict` described; what it left out was not read."""
         return cls(**{field.name: values[field.name] for field in dataclasses.fields(cls) if field.name in values})
+
+
+@functools.cache
+def type_hints(config: type[Any]) -> dict[str, Any]:
+    """The types of the fields; asked for by every option of every command."""
+    return typing.get_type_hints(config)
 
 
 def option_name(field_name: str) -> str:

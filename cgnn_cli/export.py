@@ -71,6 +71,20 @@ def _commute(elements: dict[str, Any], graph: Graph) -> Columns:
     return {**ends, **{name: elements[name] for name in names}}
 
 
+def _operators(elements: dict[str, Any], graph: Graph) -> Columns:
+    """All matrices below each other: the node that takes, the node it takes from, and how much."""
+    from scipy.sparse import csr_array
+
+    ids = graph.ids()
+    parts = {name: _matrix(csr_array(matrix), ids, "weight") for name, matrix in elements["matrices"].items()}
+    names = np.repeat(list(parts), [len(part["weight"]) for part in parts.values()])  # type: ignore[arg-type]
+    columns = {"node": "source", "neighbour": "target", "weight": "weight"}
+    return {
+        "matrix": names,
+        **{new: np.concatenate([part[old] for part in parts.values()]) for new, old in columns.items()},  # type: ignore[misc]
+    }
+
+
 def _history(history: dict[str, np.ndarray]) -> Columns:
     return {"epoch": range(len(history["loss"])), **{name: history[name] for name in sorted(history)}}
 
@@ -112,6 +126,7 @@ TABLES = {
     "rewire": _edges,
     "dilap": _states,
     "commute": _commute,
+    "operators": _operators,
     "fit": _fit,
     "train": _checkpoint,
     "eval": _scores,

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Operators, StageData
 
 
+NOT_STARTED_FROM = {
+    "fit": ("the training of a single split", "name the artifact that `cgnn train` prints"),
+    "operators": ("the operators of a model", "name the artifact that `cgnn commute` or `cgnn rewire` prints"),
+}
+
+
 class Reporter(Protocol):
     """Who is told what happens."""
 
@@ -241,11 +247,9 @@ def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:
     named: dict[str, Path] = {}
     for path in paths:
         header = files.read(path).header
-        if header.stage == "fit":
-            raise UpstreamError(
-                f"{path} holds the training of a single split, from which no stage goes on",
-                "name the artifact that `cgnn train` prints",
-            )
+        if header.stage in NOT_STARTED_FROM:
+            what, hint = NOT_STARTED_FROM[header.stage]
+            raise UpstreamError(f"{path} holds {what}, from which no stage goes on", hint)
         headers[header.key], named[header.key] = header, path
     steps = [given_step(store, header, named) for header in headers.values()]
     graphs = {graph.key for step in steps if (graph := step.find("graph"))}

@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from cgnn_cli.configs import SECTIONS, StageConfig
+from cgnn_cli.configs import SECTIONS, StageConfig, type_hints
 from cgnn_cli.errors import UsageError
 
 DEFAULT_FILE = "cgnn.toml"
@@ -61,7 +61,7 @@ class Resolved:
 def _all_keys() -> dict[str, Key]:
     keys = [Key("", "store", str, DEFAULT_STORE), Key("", "dataset", str, None)]
     for section, config in SECTIONS.items():
-        hints = typing.get_type_hints(config)
+        hints = type_hints(config)
         keys += [Key(section, item.name, hints[item.name], item.default) for item in dataclasses.fields(config)]
     return {key.path: key for key in keys}
 

@@ -46,6 +46,13 @@ def verify_line(measured: dict[str, Any]) -> str:
     )
 
 
+def _model_of(header: Header) -> str:
+    """The model of a result and the direction its messages come from; nothing for the stages before."""
+    if header.stage not in ("train", "eval") or "direction" not in header.summary:
+        return ""
+    return f"  {header.summary['model']}, direction {header.summary['direction']}"
+
+
 class Talker:
     """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing."""
 
@@ -86,7 +93,7 @@ class Talker:
         self.stages.append({"stage": header.stage, "key": header.key, "cache": cache, "seconds": header.seconds})
         split = f" split {header.config['split']}" if header.stage == "fit" else ""
         took = "cached" if hit else f"{header.seconds:.2f} s"
-        self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}")
+        self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{_model_of(header)}")
         for message in header.summary.get("notes", ()):
             self.note(message)
         if measured := header.summary.get("verify"):

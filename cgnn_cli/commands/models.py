@@ -16,15 +16,18 @@ def register(app: typer.Typer) -> None:
 
 
 def models(session: Session) -> Outcome:
-    table = Table("name", "what it is", "commute weights", "own options", "paper")
+    table = Table("name", "what it is", "directions, its own first", "own options", "paper")
     for name, model in MODELS.items():
         options = ", ".join(option_name(option) for option in model.options)
-        table.add_row(name, model.title, "yes" if uses_weights(name) else "no", options, model.paper)
+        title = f"{model.title}; reads commute weights" if uses_weights(name) else model.title
+        table.add_row(name, title, ", ".join(model.directions) or "none", options, model.paper)
     rows = [
         {
             "name": name,
             "title": model.title,
             "uses_weights": uses_weights(name),
+            "operator": model.operator,
+            "directions": list(model.directions),
             "paper": model.paper,
             "options": list(model.options),
         }

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import typing
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from cgnn_cli.configs import CONFIGS, SECTIONS, StageConfig, option_name
+from cgnn_cli.configs import CONFIGS, SECTIONS, StageConfig, option_name, type_hints
 from cgnn_cli.errors import CgnnError
 from cgnn_cli.settings import DEFAULT_STORE, Settings
 from cgnn_cli.store.artifact import ROOT_TYPES
@@ -39,7 +38,7 @@ def config_parameters(*sections: str) -> list[inspect.Parameter]:
 
 
 def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
-    kind = typing.get_type_hints(config)[item.name]
+    kind = type_hints(config)[item.name]
     flag = option_name(item.name)
     panel = PANELS.get(config.stage, f"Stage {config.stage}")
     if kind is bool:

@@ -173,13 +173,14 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
     runs = first.summary["test_accuracy"]["runs"]
     counted = f"{runs} split{'s' if runs > 1 else ''}"
     table = Table(title=f"{dataset}: accuracy and macro-F1 in %, mean ± std over {counted}", box=box.SIMPLE_HEAD)
+    table.caption = f"messages from direction {first.summary['direction']}"
     table.pad_edge = False
     table.add_column("weights")
     for name in ("test", "validation", "macro-F1"):
         table.add_column(name, justify="right", no_wrap=True)
     if len(rows) > 1:
         table.add_column("gain ± s.e.", justify="right", no_wrap=True)
-        table.caption = "gain: paired difference of test accuracy to the first row"
+        table.caption += "; gain: paired difference of test accuracy to the first row"
     for name, header in rows.items():
         cells = [_spread(header.summary[figure]) for figure in ("test_accuracy", "validation_accuracy", "macro_f1")]
         if len(rows) > 1:

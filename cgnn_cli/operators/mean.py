@@ -1,4 +1,4 @@
-"""GraphSAGE's operator, the mean of the neighbours: D_out^-1 A (out), D_in^-1 A^T (in), D^-1 S (undirected), or both."""
+"""GraphSAGE's operator, the mean of neighbours: D_out^-1 A (out), D_in^-1 A^T (in), D^-1 S (undirected), or both."""
 
 from scipy.sparse import csr_array
 

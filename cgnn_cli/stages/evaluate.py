@@ -7,6 +7,7 @@ import numpy as np
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
+from cgnn_cli.models.table import direction_of
 from cgnn_cli.stages.train import forward, set_up_torch
 
 
@@ -54,7 +55,9 @@ def evaluate(
     device = set_up_torch(compute or ComputeConfig())
     logits = (forward(graph, operators, checkpoint, config, split, device).logits for split in numbers)
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
-    return score(graph, np.array(numbers), predictions)
+    scores = score(graph, np.array(numbers), predictions)
+    scores.summary.update({"model": config.model, "direction": direction_of(config)})
+    return scores
 
 
 def score(graph: Graph, splits: np.ndarray, predictions: np.ndarray) -> Scores:

@@ -18,7 +18,7 @@ from cgnn_cli.models.adam import Adam
 from cgnn_cli.models.branch import WithBranch, similar_labels
 from cgnn_cli.models.network import Classifier, Output
 from cgnn_cli.models.propagate import Input, Propagator, as_input
-from cgnn_cli.models.table import MODELS, Shape
+from cgnn_cli.models.table import MODELS, Shape, direction_of
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
 from cgnn_cli.watch import Snapshot, Watch
@@ -220,6 +220,8 @@ def fit(
         history={name: np.array(values) for name, values in state.history.items()},
         summary={
             "split": split,
+            "model": config.model,
+            "direction": direction_of(config),
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
             "validation_accuracy": state.best_accuracy,
@@ -314,10 +316,12 @@ def _copy_weights(network: Classifier) -> dict[str, np.ndarray]:
 def collect(fits: dict[int, Fit]) -> Checkpoint:
     """The models of several splits in one checkpoint."""
     accuracies = np.array([fits[split].summary["validation_accuracy"] for split in sorted(fits)])
+    any_fit = next(iter(fits.values()))
     return Checkpoint(
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
         summary={
             "splits": sorted(fits),
+            **{name: any_fit.summary[name] for name in ("model", "direction")},
             "validation_accuracy": {
                 "mean": float(accuracies.mean()),
                 "std": float(accuracies.std()),

@@ -61,7 +61,9 @@ def test_run_on_demo_ends_with_the_comparison_of_weights(cgnn: FrontDoor) -> Non
         assert row in result.err
     again = cgnn.ok("run", *SHORT, "--split", 0, "--json").json
     assert {row["cache"] for row in again["stages"]} == {"hit"}
-    assert {"graph", "rewire", "dilap", "commute", "fit", "train", "eval"} == {row["stage"] for row in again["stages"]}
+    assert {"graph", "rewire", "dilap", "commute", "operators", "fit", "train", "eval"} == {
+        row["stage"] for row in again["stages"]
+    }
     assert again["summary"]["comparison"][0]["weights"] == "no weights"
 
 

@@ -138,7 +138,7 @@ def test_a_split_is_never_trained_twice(cgnn: FrontDoor) -> None:
 
 def test_dirgnn_needs_no_commute_times(cgnn: FrontDoor) -> None:
     stages = cgnn.ok("train", "--dataset", "demo", "--model", "dirgnn", *SHORT, "--split", 0, "--json").json["stages"]
-    assert {row["stage"] for row in stages} == {"graph", "fit", "train"}
+    assert {row["stage"] for row in stages} == {"graph", "operators", "fit", "train"}
 
 
 def test_svd_says_what_its_numbers_are(cgnn: FrontDoor) -> None:
@@ -185,7 +185,7 @@ def test_dry_run_from_named_files_whose_upstream_is_elsewhere(cgnn: FrontDoor) -
     rows = cgnn.ok(
         "train", "--input", commute, "--input", graph, "--store", "other", "--dry-run", "--json", *SHORT, "--split", 0
     ).json["stages"]
-    assert [row["stage"] for row in rows] == ["graph", "commute", "fit", "train"]
+    assert [row["stage"] for row in rows] == ["graph", "commute", "operators", "fit", "train"]
 
 
 @pytest.mark.parametrize("output", [".", "missing/p.csv"])

@@ -49,7 +49,7 @@ def element(file: h5py.File, name: str, item: h5py.Dataset | None = None) -> Non
 def test_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Path, cgnn: FrontDoor) -> None:
     (path,) = artifacts_of(full, given)
     command = (target, "--input", path, "--store", full)
-    if given != "fit" and ORDER.index(given) < ORDER.index(target):
+    if given not in ("operators", "fit") and ORDER.index(given) < ORDER.index(target):
         assert f"{target} " in cgnn.ok(*command, "--dry-run").out
         return
     before = artifacts_of(full)

@@ -91,5 +91,5 @@ def test_a_change_at_the_start_changes_every_key_after_it() -> None:
         for start, chosen in ((graph("a"), configs), (graph("b"), configs), (graph("a"), symmetric))
     ]
     first, other_graph, other_rewiring = chains
-    assert len(first) == 7 and not set(first) & set(other_graph)
+    assert len(first) == 8 and not set(first) & set(other_graph)
     assert first[0] == other_rewiring[0] and not set(first[1:]) & set(other_rewiring[1:])
