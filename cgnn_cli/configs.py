@@ -269,9 +269,12 @@ class TrainConfig(StageConfig):
         0.0, "Dropout of what is propagated (ppr, appnp, gprgnn).", minimum=0, maximum=0.99
     )
     gpr_start: Literal["ppr", "one-hot", "nppr", "random"] = option(
-        "ppr", "gprgnn: coefficients of the steps at the start, from --teleport."
+        "ppr", "gprgnn: coefficients of the steps at the start; ppr and nppr: from --teleport; one-hot: the last step."
     )
     heads: int = option(1, "Attention heads (gat, dirgnn with --variant gat, duplex).", minimum=1)
+    attention_dropout: float = option(
+        0.0, "Dropout of the attention weights (gat, dirgnn with --variant gat).", minimum=0, maximum=0.99
+    )
     hops: int = option(2, "mixhop: the highest power of the adjacency in a layer.", minimum=1)
     initial_share: float = option(0.1, "gcnii: share of the first layer in every other.", minimum=0, maximum=1)
     identity_decay: float = option(

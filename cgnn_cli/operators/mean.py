@@ -1,4 +1,7 @@
-"""GraphSAGE's operator, the mean of the neighbours: D_out^-1 A (out), D_in^-1 A^T (in), D^-1 S (undirected), or both."""
+"""GraphSAGE's operator, the mean of the neighbours.
+
+out: D_out^-1 A; in: D_in^-1 A^T; both: the mean of the two; undirected: D^-1 S with S = 1[(A + A^T) > 0].
+"""
 
 from scipy.sparse import csr_array
 
