@@ -37,6 +37,14 @@ class Propagator:
         """The entries by column, as places among the entries by row."""
         return torch.argsort(self.forward.indices, stable=True)
 
+    @cached_property
+    def transposed(self) -> Propagator:
+        """The product with P^T, over the same arrays."""
+        copy = object.__new__(Propagator)
+        copy.shape = (self.shape[1], self.shape[0])
+        copy.forward, copy.backward = self.backward, self.forward
+        return copy
+
     def with_dropout(self, share: float) -> Propagator:
         """A copy in which each entry is zero with probability `share`, and the others are scaled up."""
         values = self.forward.values
