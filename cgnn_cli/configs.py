@@ -277,9 +277,12 @@ class TrainConfig(StageConfig):
         0.0, "Dropout of what is propagated (ppr, appnp, gprgnn).", minimum=0, maximum=0.99
     )
     gpr_start: Literal["ppr", "one-hot", "nppr", "random"] = option(
-        "ppr", "gprgnn: coefficients of the steps at the start, from --teleport."
+        "ppr", "gprgnn: coefficients of the steps at the start; ppr and nppr: from --teleport; one-hot: the last step."
     )
     heads: int = option(1, "Attention heads (gat, dirgnn with --variant gat, duplex).", minimum=1)
+    attention_dropout: float = option(
+        0.0, "Dropout of the attention weights (gat, dirgnn with --variant gat).", minimum=0, maximum=0.99
+    )
     hops: int = option(2, "mixhop: the highest power of the adjacency in a layer.", minimum=1)
     initial_share: float = option(0.1, "gcnii: share of the first layer in every other.", minimum=0, maximum=1)
     identity_decay: float = option(
@@ -288,7 +291,9 @@ class TrainConfig(StageConfig):
     dgcn_degree: Literal["paper", "swapped"] = option(
         "paper", "dgcn: which degrees divide the second-order edges; swapped: as in a published code."
     )
-    dgcn_max_degree: int = option(0, "dgcn: leave out nodes with more neighbours than this; 0: none.", minimum=0)
+    dgcn_max_degree: int = option(
+        0, "dgcn: nodes with more neighbours than this join none of them with each other; 0: no limit.", minimum=0
+    )
     charge: float = option(0.25, "magnet: q, how far a one-way edge turns the phase.", minimum=0, maximum=0.5)
     order: int = option(1, "magnet: order of the Chebyshev polynomials.", minimum=1)
     pretrain_epochs: int = option(300, "digcl: epochs of contrastive training before the classifier's.", minimum=1)
@@ -297,8 +302,12 @@ class TrainConfig(StageConfig):
     mask_first: float = option(0.3, "digcl: share of features hidden in the first view.", minimum=0, maximum=0.99)
     mask_second: float = option(0.4, "digcl: share of features hidden in the second view.", minimum=0, maximum=0.99)
     projection: int = option(64, "digcl: width of the projection that the loss sees.", minimum=1)
-    anchors: int = option(0, "digcl: nodes compared in a step; 0: all, which takes memory of N x N.", minimum=0)
-    fusion_layer: int = option(2, "duplex: the layer, from 1, in which amplitude and phase meet.", minimum=1)
+    anchors: int = option(
+        0, "digcl: random nodes that are compared in a step; 0: all, which takes time of N x N.", minimum=0
+    )
+    fusion_layer: int = option(
+        2, "duplex: the layer, from 1, in which amplitude and phase meet; beyond --layers: none.", minimum=1
+    )
     knn: int = option(0, "Mix in the most similar nodes by features, so many a node; 0: none.", minimum=0)
     knn_share: float = option(0.3, "Share of the similar nodes in the messages.", minimum=0, maximum=1)
     degree_features: bool = option(False, "A branch beside the graph layers that sees degrees of nodes and neighbours.")

@@ -16,11 +16,15 @@ EPSILON = 1e-8
 
 
 class Adam:
-    """Adam with L2 weight decay over all parameters."""
+    """Adam with L2 weight decay, except of the parameters in `undecayed`."""
 
-    def __init__(self, parameters: Iterable[Tensor], lr: float, weight_decay: float) -> None:
+    def __init__(
+        self, parameters: Iterable[Tensor], lr: float, weight_decay: float, undecayed: Iterable[Tensor] = ()
+    ) -> None:
         self.parameters = list(parameters)
         self.lr, self.weight_decay = lr, weight_decay
+        spared = {id(parameter) for parameter in undecayed}
+        self.spared = [id(parameter) in spared for parameter in self.parameters]
         self.moments = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.steps = [torch.tensor(0.0) for _ in self.parameters]
@@ -33,6 +37,12 @@ class Adam:
     def step(self) -> None:
         """Move the parameters that have a gradient."""
         used = [number for number, parameter in enumerate(self.parameters) if parameter.grad is not None]
+        self._move([number for number in used if not self.spared[number]], self.weight_decay)
+        self._move([number for number in used if self.spared[number]], 0.0)
+
+    def _move(self, used: list[int], weight_decay: float) -> None:
+        if not used:
+            return
         adam(
             [self.parameters[number] for number in used],
             [self.parameters[number].grad for number in used],  # type: ignore[misc]
@@ -44,7 +54,7 @@ class Adam:
             beta1=BETAS[0],
             beta2=BETAS[1],
             lr=self.lr,
-            weight_decay=self.weight_decay,
+            weight_decay=weight_decay,
             eps=EPSILON,
             maximize=False,
         )

@@ -28,6 +28,10 @@ class WithBranch(Classifier):
     def pretrain_epochs(self) -> int:  # type: ignore[override]
         return self.network.pretrain_epochs
 
+    @property
+    def undecayed(self) -> tuple[nn.Parameter, ...]:  # type: ignore[override]
+        return self.network.undecayed
+
     def pretrain_loss(self, x: Input, epoch: int) -> Tensor:
         return self.network.pretrain_loss(x, epoch)
 

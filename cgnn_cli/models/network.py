@@ -36,10 +36,12 @@ class Output(NamedTuple):
 class Classifier(nn.Module):
     """Base of the networks: from the features of all nodes to class scores.
 
-    A network that is trained without labels first has `pretrain_epochs` and a `pretrain_loss`.
+    A network that is trained without labels first has `pretrain_epochs` and a `pretrain_loss`; `undecayed` are the
+    parameters that weight decay leaves alone.
     """
 
     pretrain_epochs = 0
+    undecayed: tuple[nn.Parameter, ...] = ()
 
     def forward(self, x: Input) -> Output:
         raise NotImplementedError
@@ -52,14 +54,14 @@ class Network(Classifier):
     """Graph layers with activation, dropout and optional normalisations between them, then a head.
 
     `make_layer(inputs, outputs)` makes one graph layer whose outputs are `widening` times as many (heads, hops). With
-    `--head-layers 0` the last graph layer gives the classes.
+    `--head-layers 0` the last graph layer gives the classes, and its heads or hops are averaged.
     """
 
     def __init__(
         self, make_layer: Callable[[int, int], nn.Module], shape: Shape, config: TrainConfig, widening: int = 1
     ) -> None:
         super().__init__()
-        self.config = config
+        self.config, self.widening = config, widening
         wide = widening * config.hidden
         inputs = [shape.features] + [wide] * (config.layers - 1)
         outputs = [config.hidden] * config.layers
@@ -80,7 +82,7 @@ class Network(Classifier):
             state = self._between(layer(state), number)
             outputs.append(state)
         if not len(self.head):
-            logits: Tensor = self.layers[-1](state)
+            logits: Tensor = self.layers[-1](state).unflatten(1, (self.widening, -1)).mean(dim=1)
             return Output(logits, outputs[-1] if outputs else logits)
         hidden = self._joined(outputs)
         for linear in self.head[:-1]:

@@ -19,8 +19,8 @@ class Propagator:
 
     def __init__(self, matrix: csr_array, device: torch.device, dtype: torch.dtype = torch.float32) -> None:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        self.forward = _Kernel.of(csr_array(matrix), device, dtype)
-        self.backward = _Kernel.of(csr_array(csr_array(matrix).T.tocsr()), device, dtype)
+        self.forward = Kernel.of(csr_array(matrix), device, dtype)
+        self.backward = Kernel.of(csr_array(csr_array(matrix).T.tocsr()), device, dtype)
 
     def __call__(self, x: Tensor) -> Tensor:
         product: Tensor = _Propagate.apply(x, self)
@@ -37,17 +37,26 @@ class Propagator:
         """The entries by column, as places among the entries by row."""
         return torch.argsort(self.forward.indices, stable=True)
 
+    @cached_property
+    def transposed(self) -> Propagator:
+        """The product with P^T, over the same arrays."""
+        copy = object.__new__(Propagator)
+        copy.shape = (self.shape[1], self.shape[0])
+        copy.forward, copy.backward = self.backward, self.forward
+        return copy
+
     def with_dropout(self, share: float) -> Propagator:
         """A copy in which each entry is zero with probability `share`, and the others are scaled up."""
         values = self.forward.values
         kept = (torch.rand_like(values) >= share).to(values.dtype) / (1 - share)
         copy = object.__new__(Propagator)
         copy.shape = self.shape
-        copy.forward, copy.backward = self.forward.scaled(kept), self.backward.scaled(kept[self.order])
+        copy.forward = self.forward.with_values(values * kept)
+        copy.backward = self.backward.with_values(self.backward.values * kept[self.order])
         return copy
 
 
-class _Kernel:
+class Kernel:
     """One sparse-times-dense product: embedding bags on CPU (much faster than CSR there), CSR elsewhere."""
 
     def __init__(self, indices: Tensor, offsets: Tensor, values: Tensor, columns: int) -> None:
@@ -58,7 +67,7 @@ class _Kernel:
             self.matrix = torch.sparse_csr_tensor(offsets, indices, values, size=(self.rows, columns))
 
     @classmethod
-    def of(cls, matrix: csr_array, device: torch.device, dtype: torch.dtype) -> _Kernel:
+    def of(cls, matrix: csr_array, device: torch.device, dtype: torch.dtype) -> Kernel:
         """Arrays of the right type are shared with the matrix, not copied."""
         integer = np.int32 if max(matrix.nnz, *matrix.shape) < 2**31 else np.int64
         indices, offsets = (
@@ -66,8 +75,9 @@ class _Kernel:
         )
         return cls(indices, offsets, torch.from_numpy(matrix.data).to(device, dtype), int(matrix.shape[1]))
 
-    def scaled(self, factor: Tensor) -> _Kernel:
-        return _Kernel(self.indices, self.offsets, self.values * factor, self.columns)
+    def with_values(self, values: Tensor) -> Kernel:
+        """The same pattern with other values."""
+        return Kernel(self.indices, self.offsets, values, self.columns)
 
     def __call__(self, x: Tensor) -> Tensor:
         x = x.to(self.values.dtype)

@@ -53,6 +53,7 @@ PERCEPTRON = ("layers", "hidden", "dropout")
 SAMPLED = ("batch_nodes", "fanout")
 KNN = ("knn", "knn_share")
 ONE_WAY = ("out", "in", "both", "undirected")
+ATTENTION = ("heads", "attention_dropout")
 STEPPING = ("propagation_steps", "teleport", "propagation_dropout")
 
 MODELS: dict[str, Model] = {
@@ -70,7 +71,7 @@ MODELS: dict[str, Model] = {
         "dirgnn",
         "directed",
         ("both", "out", "in", "undirected"),
-        ("variant", "alpha", "heads", *STACK, *SAMPLED, *KNN),
+        ("variant", "alpha", *ATTENTION, *STACK, *SAMPLED, *KNN),
     ),
     "gcn": Model(
         "Graph Convolutional Network",
@@ -86,7 +87,7 @@ MODELS: dict[str, Model] = {
         "gat",
         "pattern",
         ("out", "in", "undirected"),
-        ("heads", *STACK),
+        (*ATTENTION, *STACK),
     ),
     "sage": Model(
         "GraphSAGE with mean aggregation",
@@ -217,7 +218,9 @@ def _unread(config: TrainConfig) -> tuple[str, ...]:
         unread += STEPPING if config.propagation == "layers" else ["aggregation", "combine", "self_share", "alpha"]
         unread += ["head_layers", "jumping_knowledge", "l2_norm", "batch_norm"] if config.propagation == "ppr" else []
     if config.model == "dirgnn" and config.variant != "gat":
-        unread.append("heads")
+        unread += ATTENTION
+    if config.model == "gprgnn" and config.gpr_start in ("one-hot", "random"):
+        unread.append("teleport")
     unread += ["knn_share"] if config.knn == 0 else []
     unread += ["fanout"] if config.batch_nodes == 0 else []
     unread += [] if config.label_input else ["label_powers"]

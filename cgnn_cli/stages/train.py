@@ -198,7 +198,7 @@ def fit(
     """
     compute, watch = compute or ComputeConfig(), watch or Watch()
     task = prepare(graph, operators, config, split, set_up_torch(compute))
-    optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay)
+    optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay, task.network.undecayed)
     total = task.network.pretrain_epochs + config.epochs
     snapshot = watch.resume()
     state = _State() if snapshot is None else _restore(snapshot, task, optimiser)

@@ -1,0 +1,71 @@
+"""The contrastive loss of DiGCL, with its gradient, in memory of nodes x width.
+
+    l_i = -u(h_i, g_i) + log( exp u(h_i, g_i) + sum_(j != i) exp u(h_i, h_j) ),   u(x, y) = cos(x, y) / temperature
+
+h is the view of the anchor, g the other one: the positive stands across the views, the negatives within a view.
+"""
+
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+CHUNK_ENTRIES = 1 << 21
+
+
+def contrastive_loss(first: Tensor, second: Tensor, temperature: float, chunk_entries: int = CHUNK_ENTRIES) -> Tensor:
+    """The mean of l_i over the nodes and both orders of the views."""
+    first, second = (F.normalize(_at_least_single(view), dim=1) for view in (first, second))
+    positive = (first * second).sum(dim=1) / temperature
+    rows = max(1, chunk_entries // max(1, len(first)))
+    total = sum(_Contrast.apply(view, positive, temperature, rows) for view in (first, second))
+    loss: Tensor = total / (2 * len(first))
+    return loss
+
+
+class _Contrast(torch.autograd.Function):
+    """sum_i l_i for rows of length 1; a chunk of rows meets all others at a time, and leaves its part of the gradient.
+
+    With the weights p_ij = softmax of row i, whose diagonal stands for the positive:
+    d/du_ij = p_ij,  d/dpositive_i = p_ii - 1.
+    """
+
+    @staticmethod
+    def forward(context: Any, view: Tensor, positive: Tensor, temperature: float, rows: int) -> Tensor:
+        of_view, of_positive = torch.zeros_like(view), torch.empty_like(positive)
+        total = view.new_zeros(())
+        with torch.autocast(view.device.type, enabled=False):  # small differences of large sums need all bits
+            scaled = view / temperature
+            for start in range(0, len(view), rows):
+                chunk = slice(start, start + rows)
+                total += _chunk(view, scaled, positive, chunk, of_view, of_positive)
+        context.save_for_backward(of_view, of_positive)
+        return total
+
+    @staticmethod
+    @once_differentiable
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+        of_view, of_positive = context.saved_tensors
+        return gradients[0] * of_view, gradients[0] * of_positive, None, None
+
+
+def _chunk(
+    view: Tensor, scaled: Tensor, positive: Tensor, chunk: slice, of_view: Tensor, of_positive: Tensor
+) -> Tensor:
+    """The sum of l_i over some rows; adds to the gradients."""
+    scores = scaled[chunk] @ view.t()
+    diagonal = scores.diagonal(chunk.start)
+    diagonal.copy_(positive[chunk])
+    sums = scores.logsumexp(dim=1)
+    weights = scores.sub_(sums[:, None]).exp_()
+    of_positive[chunk] = diagonal - 1
+    diagonal.zero_()
+    of_view[chunk].addmm_(weights, scaled)
+    of_view.addmm_(weights.t(), scaled[chunk])
+    return (sums - positive[chunk]).sum()
+
+
+def _at_least_single(panel: Tensor) -> Tensor:
+    return panel.to(torch.promote_types(panel.dtype, torch.float32))

@@ -1,0 +1,61 @@
+"""The operators of DiGCN's inception block (Tong et al., NeurIPS 2020): `first` as in pagerank.py, and `second`,
+
+    L_2 = (P P^T + P^T P) / 2   on the pairs that both products have,   P = D^-1 (A + I),
+
+then W^-1/2 L_2 W^-1/2 with W its row sums: nodes that share out-neighbours and also in-neighbours. Blocks of rows are
+multiplied at a time, so that memory holds what is kept and never a whole product.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.graph import CommuteTimes, Graph
+from cgnn_cli.operators.neighbours import edge_entries, edges_of, ones_on, transposed, with_self_loops
+from cgnn_cli.operators.normalise import degrees, row_weighted_mean, symmetric_root
+from cgnn_cli.operators.pagerank import check_teleport, pagerank_operator
+
+BLOCK_ENTRIES = 1 << 21
+
+
+def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+    """The matrices `first` and `second`."""
+    check_teleport(config)
+    pattern = edges_of(graph, config)
+    return {"first": pagerank_operator(pattern, config.teleport), "second": common_neighbours(pattern)}
+
+
+def common_neighbours(pattern: csr_array, block_entries: int = BLOCK_ENTRIES) -> csr_array:
+    """The normalised L_2."""
+    looped = with_self_loops(pattern)
+    step = row_weighted_mean(looped)
+    back = transposed(step)
+    blocks = []
+    for start, stop in row_blocks(np.add(*most_of_rows(looped)), block_entries):
+        out, into = csr_array(step[start:stop] @ back), csr_array(back[start:stop] @ step)
+        blocks.append(csr_array(out.multiply(ones_on(into)) + into.multiply(ones_on(out))) / 2)
+    return symmetric_root(csr_array(vstack(blocks, format="csr")))
+
+
+def most_of_rows(looped: csr_array) -> tuple[np.ndarray, np.ndarray]:
+    """Upper bounds of the entries of each row of P P^T and of P^T P."""
+    out, into = degrees(looped)
+    count = looped.shape[0]
+    return np.minimum(looped @ into, count), np.minimum(looped.T @ out, count)
+
+
+def row_blocks(most: np.ndarray, block_entries: int) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that hold about so many entries, or one row."""
+    number = (np.cumsum(most) // block_entries).astype(np.int64)
+    starts = np.flatnonzero(np.diff(number, prepend=-1))
+    yield from pairwise([*starts.tolist(), len(most)])
+
+
+def entries(graph: Graph, config: TrainConfig) -> int:
+    """An upper bound of the entries of both matrices, and of a block."""
+    most_out, most_in = most_of_rows(with_self_loops(edges_of(graph, config)))
+    block = min(2 * BLOCK_ENTRIES, (most_out + most_in).sum())
+    return int(np.minimum(most_out, most_in).sum() + block) + edge_entries(graph, config)
