@@ -7,7 +7,7 @@ import numpy as np
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
-from cgnn_cli.stages.train import forward, set_up_torch
+from cgnn_cli.stages.train import forward, set_up_torch, twin_figures, twin_notes
 
 
 def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) -> np.ndarray:
@@ -54,7 +54,10 @@ def evaluate(
     device = set_up_torch(compute or ComputeConfig())
     logits = (forward(graph, operators, checkpoint, config, split, device).logits for split in numbers)
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
-    return score(graph, np.array(numbers), predictions)
+    scores = score(graph, np.array(numbers), predictions)
+    for name, share in twin_figures(graph, config, numbers).items():
+        scores.summary.update({name: share, "notes": twin_notes(share)})
+    return scores
 
 
 def score(graph: Graph, splits: np.ndarray, predictions: np.ndarray) -> Scores:
