@@ -235,6 +235,8 @@ def check_options(config: TrainConfig) -> None:
         if getattr(config, name) and name not in own:
             able = ", ".join(other for other, model in MODELS.items() if name in model.options)
             raise UsageError(f"--model {config.model} has no {option_name(name)}", f"models that have it: {able}")
+    if config.model == "dirgnn" and config.variant == "gat" and (config.knn or config.batch_nodes):
+        raise UsageError("--variant gat weighs its neighbours itself", "leave --knn and --batch-nodes out")
     if config.propagation == "ppr" and config.batch_nodes:
         raise UsageError("--propagation ppr takes all nodes at once", "leave --batch-nodes out")
     direction_of(config)

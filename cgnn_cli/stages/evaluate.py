@@ -8,7 +8,7 @@ from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
 from cgnn_cli.models.table import direction_of
-from cgnn_cli.stages.train import forward, set_up_torch
+from cgnn_cli.stages.train import forward, set_up_torch, twin_figures, twin_notes
 
 
 def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) -> np.ndarray:
@@ -57,6 +57,8 @@ def evaluate(
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
     scores = score(graph, np.array(numbers), predictions)
     scores.summary.update({"model": config.model, "direction": direction_of(config)})
+    for name, share in twin_figures(graph, config, numbers).items():
+        scores.summary.update({name: share, "notes": twin_notes(share)})
     return scores
 
 

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
+from cgnn_cli.datasets.statistics import twin_share
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.adam import Adam
@@ -225,8 +226,25 @@ def fit(
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
             "validation_accuracy": state.best_accuracy,
+            **twin_figures(graph, config, [split]),
         },
     )
+
+
+def twin_figures(graph: Graph, config: TrainConfig, splits: list[int]) -> dict[str, Any]:
+    """What `--label-input` can look up: the share of test nodes with a twin among the training nodes."""
+    if not config.label_input:
+        return {}
+    assert graph.splits is not None
+    return {"test_twins": twin_share(graph.edges, graph.splits[splits])}
+
+
+def twin_notes(share: float) -> list[str]:
+    """How a result of `--label-input` is to be read."""
+    return [
+        f"label-input: {100 * share:.1f} % of the test nodes have a training node with the identical out-neighbours; "
+        "where that is many, accuracy says how well labels of duplicates are looked up"
+    ]
 
 
 def _epoch(task: Task, optimiser: Adam, state: _State) -> None:
@@ -317,6 +335,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
     """The models of several splits in one checkpoint."""
     accuracies = np.array([fits[split].summary["validation_accuracy"] for split in sorted(fits)])
     any_fit = next(iter(fits.values()))
+    twins = [fit.summary["test_twins"] for fit in fits.values() if "test_twins" in fit.summary]
     return Checkpoint(
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
         summary={
@@ -328,6 +347,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
                 "runs": len(fits),
             },
             "epochs": [fits[split].summary["epochs"] for split in sorted(fits)],
+            **({"test_twins": float(np.mean(twins)), "notes": twin_notes(float(np.mean(twins)))} if twins else {}),
         },
     )
 
