@@ -384,6 +384,9 @@ class ComputeConfig(StageConfig):
         "Threads or processes; 0: all cores that the job may use. Default: 1 for a training, all for commute times.",
         minimum=0,
     )
+    jobs: int = option(
+        1, "Splits that are trained at the same time, each in a process of its own; 0: as many as cores.", minimum=0
+    )
     memory_limit: str = option(
         "auto", "Memory that may be used, like 12G. auto: what the machine, its control group and Slurm allow."
     )

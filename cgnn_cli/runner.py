@@ -21,7 +21,7 @@ from cgnn_cli.pipeline import (
     operator_steps,
     operators_in,
 )
-from cgnn_cli.resources import check_disk, check_memory, memory_limit
+from cgnn_cli.resources import check_disk, check_memory, memory_limit, thread_count
 from cgnn_cli.runs import RunWatch
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
@@ -30,6 +30,7 @@ from cgnn_cli.store.provenance import Recorder
 from cgnn_cli.store.store import Store
 
 if TYPE_CHECKING:
+    from cgnn_cli.engines.sharing import SharedArrays
     from cgnn_cli.graph import Operators, StageData
 
 
@@ -49,7 +50,10 @@ class Reporter(Protocol):
 
 @dataclass
 class Runner:
-    """Carries out plans over a store: what is there is found, what is missing is computed and published."""
+    """Carries out plans over a store: what is there is found, what is missing is computed and published.
+
+    A worker of a pool has `shared` arrays, which its neighbours use too.
+    """
 
     store: Store
     reporter: Reporter
@@ -57,6 +61,7 @@ class Runner:
     restart: bool = False
     forced: frozenset[str] = frozenset()
     stopper: Stopper = field(default_factory=Stopper)
+    shared: SharedArrays | None = None
     _done: dict[str, tuple[Header, bool]] = field(default_factory=dict)
     _data: dict[str, StageData] = field(default_factory=dict)
 
@@ -67,6 +72,34 @@ class Runner:
             self._done[step.key] = header, hit
             self.reporter.stage_done(header, hit=hit)
         return self._done[step.key]
+
+    def obtain_all(self, steps: Iterable[Step]) -> None:
+        """Obtain steps in order; the trainings among them together, in parallel processes, where `--jobs` says so."""
+        steps = list(steps)
+        fits = [step for step in steps if step.stage.name == "fit" and step.key not in self._done]
+        for step in steps:
+            if step.stage.name == "fit" and fits:
+                self._fit_together(fits)
+                fits = []
+            self.obtain(step)
+
+    def _fit_together(self, fits: list[Step]) -> None:
+        jobs = thread_count(self.compute.jobs, 1)
+        if jobs == 1:
+            return
+        missing = [fit for fit in fits if "fit" in self.forced or not self.store.find("fit", fit.key)]
+        if len(missing) < 2:
+            return
+        from cgnn_cli.engines.local import obtain_together
+
+        for done in obtain_together(self, missing, jobs):
+            self._done[done.step.key] = done.header, done.hit
+            self.reporter.stage_done(done.header, hit=done.hit)
+
+    def keep_only(self, keys: set[str]) -> None:
+        """Forget all artifacts but these, for the sake of memory."""
+        self._done = {key: done for key, done in self._done.items() if key in keys}
+        self._data = {key: data for key, data in self._data.items() if key in keys}
 
     def data(self, step: Step) -> Any:
         """The content of a step's artifact."""
@@ -101,6 +134,7 @@ class Runner:
                 "name the store that has it with --store, or the file itself with another --input, or make it again",
             )
         self.store.check_writable()
+        self.obtain_all(step.inputs.values())
         inputs = {role: self.data(needed) for role, needed in step.inputs.items()}
         with self.store.lock(name, step.key):
             if not forced and (header := self.store.find(name, step.key)):
@@ -145,12 +179,17 @@ class Runner:
     def _load(self, step: Step, header: Header) -> StageData:
         from cgnn_cli import graph
 
-        path = step.file or self.store.path(step.stage.name, step.key)
-        artifact = files.read(path)
-        if artifact.header.key != header.key:
-            raise UpstreamError(f"{path} changed while it was being read", "run the command again")
+        def read() -> tuple[dict[str, Any], dict[str, Any]]:
+            path = step.file or self.store.path(step.stage.name, step.key)
+            artifact = files.read(path)
+            if artifact.header.key != header.key:
+                raise UpstreamError(f"{path} changed while it was being read", "run the command again")
+            return artifact.elements, artifact.header.summary
+
         kind: type[StageData] = getattr(graph, step.stage.makes)
-        return kind.from_elements(artifact.elements, artifact.header.summary)
+        if self.shared is not None and self.shared.shares(step.stage.name):
+            return self.shared.get(step.key, kind, read)
+        return kind.from_elements(*read())
 
     def split_count(self, graph: Step) -> int:
         """How many splits a graph has; nothing is written."""

@@ -34,11 +34,11 @@ class Stopper:
     @contextlib.contextmanager
     def hold(self) -> Iterator[None]:
         """Note the first signal instead of acting on it."""
-        self._holding = True
+        before, self._holding = self._holding, True
         try:
             yield
         finally:
-            self._holding = False
+            self._holding = before
 
     def requested(self) -> bool:
         return self.received is not None

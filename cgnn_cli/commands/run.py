@@ -104,8 +104,7 @@ def run(
     plans = _comparison_plans(start, configs, splits, runner.graph_figure(start, "nodes")) if compare else {}
     if dry_run:
         return show_forecast(runner, step, *plans.values())
-    for needed in step.upstream():
-        runner.obtain(needed)
+    runner.obtain_all(step.upstream())
     outcome = deliver(session, runner, step, output_format)
     if target == "eval":
         rows = {_title(runner, step): runner.obtain(step)[0]}

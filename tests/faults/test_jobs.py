@@ -1,0 +1,194 @@
+"""Trainings in parallel processes: the same bits for any number of them, and nothing lost when they are disturbed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.datasets.demo import demo_graph
+from cgnn_cli.engines.messages import WorkerFault, described, described_error, error_of, step_of
+from cgnn_cli.engines.sharing import SharedArrays
+from cgnn_cli.errors import CgnnError, NumericalError, ResourceError
+from cgnn_cli.graph import Graph
+from cgnn_cli.models.propagate import Propagator
+from cgnn_cli.pipeline import STAGES, EvaluationOf, FitConfig, Step, TrainingOf
+from tests.faults.processes import Finished, artifacts_of, finish, payload_of, run, start, wait_for
+
+TRAIN = ("train", "--dataset", "demo", "--hidden", 8, "--split", 0, "--split", 1, "--split", 2, "--json", "--quiet")
+SHORT = ("--epochs", 5)
+LONG = ("--epochs", 3000, "--patience", 3000, "--snapshot-seconds", 0)
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with a short training done in one process."""
+    store = tmp_path_factory.mktemp("alone")
+    assert run(*TRAIN, *SHORT, "--store", store).code == 0
+    return store
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for temporary files, which must be empty in the end."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    yield folder
+    wait_for(lambda: not list(folder.glob("cgnn-*")))
+
+
+def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children()
+
+
+def epochs_in(store: str) -> list[int]:
+    """How many epochs each training has written."""
+    return [len(path.read_text().splitlines()) for path in Path(store).glob("runs/*/metrics.jsonl")]
+
+
+def interrupted(number: signal.Signals, *more: object) -> tuple[Finished, list[psutil.Process]]:
+    """Start a long training on two cores, and signal it when both workers are in the middle of one."""
+    process = start(*TRAIN, *LONG, "--store", "store", "--jobs", 2, *more)
+    wait_for(lambda: sum(count > 3 for count in epochs_in("store")) == 2)
+    workers = workers_of(process)
+    process.send_signal(number)
+    return finish(process), workers
+
+
+@pytest.mark.parametrize("jobs", [2, 3, 0])
+def test_results_do_not_depend_on_the_number_of_jobs(jobs: int, alone: Path, temporary: Path) -> None:
+    result = run(*TRAIN, *SHORT, "--store", "store", "--jobs", jobs)
+    found = {path.name: payload_of(path) for path in artifacts_of(Path("store"))}
+    assert found == {path.name: payload_of(path) for path in artifacts_of(alone)}
+    stages = [row for row in result.json["stages"] if row["stage"] == "fit"]
+    assert [row["cache"] for row in stages] == ["miss"] * 3
+    assert all(row["seconds"] > 0 for row in stages)
+
+
+def test_a_rerun_starts_no_process_and_force_trains_again(alone: Path, temporary: Path) -> None:
+    patch = "import subprocess\nsubprocess.Popen = None"
+    again = run(*TRAIN, *SHORT, "--store", alone, "--jobs", 2, patch=patch)
+    assert again.json["cache"] == "hit"
+    forced = run(*TRAIN, *SHORT, "--store", alone, "--jobs", 2, "--force")
+    assert [row["cache"] for row in forced.json["stages"] if row["stage"] == "fit"] == ["miss"] * 3
+
+
+def test_provenance_names_the_command_of_the_user(temporary: Path) -> None:
+    run(*TRAIN, *SHORT, "--store", "store", "--jobs", 2)
+    record = json.loads(next(Path("store/fit").glob("*.json")).read_text())
+    assert record["header"]["provenance"]["command"].startswith("cgnn train --dataset demo")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGUSR1, 75), (signal.SIGINT, 130)])
+def test_signals_stop_all_workers_with_their_state_saved(number: signal.Signals, code: int, temporary: Path) -> None:
+    stopped, workers = interrupted(number)
+    assert (stopped.code, stopped.out) == (code, ""), stopped
+    assert "Traceback" not in stopped.err and "run the same command again" in stopped.err
+    assert not any(worker.is_running() for worker in workers)
+    assert len(list(Path("store/partial").glob("*.h5"))) == 2
+    before = sorted(epochs_in("store"))
+    process = start(*TRAIN[:-1], *LONG, "--store", "store", "--jobs", 2)
+    wait_for(lambda: sorted(epochs_in("store"))[-1] > before[-1])
+    process.terminate()
+    assert finish(process).err.count("going on with") == 2
+    assert sorted(epochs_in("store"))[-2] >= before[-2]
+
+
+def test_workers_end_when_their_parent_is_killed(temporary: Path) -> None:
+    stopped, workers = interrupted(signal.SIGKILL)
+    assert stopped.code == -9
+    wait_for(lambda: not any(worker.is_running() for worker in workers))
+    assert len(list(Path("store/partial").glob("*.h5"))) == 2
+
+
+def test_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
+    process = start(*TRAIN, *LONG, "--store", "store", "--jobs", 2)
+    wait_for(lambda: sum(count > 3 for count in epochs_in("store")) == 2)
+    workers_of(process)[0].kill()
+    result = finish(process)
+    assert (result.code, result.out) == (7, "")
+    assert len(result.err.splitlines()) == 1
+    assert "a worker process was killed" in result.err and "run the same command again" in result.err
+    assert len(list(Path("store/partial").glob("*.h5"))) == 2
+
+
+def test_errors_of_a_worker_keep_their_message_and_code(temporary: Path) -> None:
+    diverging = ("--lr", 1e11, "--epochs", 50, "--store", "store")
+    single = run(*TRAIN, *diverging)
+    several = run(*TRAIN, *diverging, "--jobs", 2)
+    assert single.code == several.code == 8
+    assert several.err.startswith("error: the training loss became")
+    assert len(several.err.splitlines()) == 1
+
+
+def test_a_worker_imports_no_more_than_it_needs() -> None:
+    code = """
+import sys
+import cgnn_cli.engines.worker, cgnn_cli.stages.train
+heavy = {"torch_geometric", "typer", "rich", "pandas", "pyarrow", "sklearn", "joblib"} & sys.modules.keys()
+assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def fit_step() -> Step:
+    graph = Step(STAGES["graph"], None, {}, "0" * 32)
+    operators = Step(STAGES["operators"], None, {}, "1" * 32, file=Path("operators.h5"))
+    return Step.of("fit", FitConfig(TrainConfig(model="gcn", lr=0.3), 4), {"graph": graph, "operators-x": operators})
+
+
+def test_steps_travel_as_json() -> None:
+    fit = fit_step()
+    config = TrainConfig(model="gcn", lr=0.3)
+    trained = Step.of("train", TrainingOf(config, (4,)), {"graph": fit.inputs["graph"], "fit-4": fit})
+    scored = Step.of("eval", EvaluationOf(config), {"graph": fit.inputs["graph"], "train": trained})
+    for step in (fit, trained, scored):
+        arrived = step_of(json.loads(json.dumps(described(step))))
+        assert (arrived.key, arrived.config, arrived.inputs) == (step.key, step.config, step.inputs)
+        assert arrived.can_be_made()
+
+
+def test_errors_travel_as_json() -> None:
+    arrived = error_of(described_error(NumericalError("a", "b")))
+    assert isinstance(arrived, NumericalError) and (arrived.message, arrived.hint) == ("a", "b")
+    assert isinstance(error_of(described_error(MemoryError())), ResourceError)
+    fault = error_of(described_error(ValueError("odd")))
+    assert isinstance(fault, WorkerFault) and str(fault) == "ValueError: odd"
+    assert not isinstance(fault, CgnnError)
+
+
+@pytest.mark.filterwarnings("error")
+def test_shared_arrays_are_mapped_and_a_torch_operator_does_not_copy_them(tmp_path: Path) -> None:
+    import torch
+
+    graph = demo_graph()
+    rows = np.zeros((graph.node_count, 500), dtype=np.float32)
+    graph = Graph(adjacency=graph.adjacency.astype(np.float32), features=rows, labels=graph.labels)
+    reads = []
+
+    def read() -> tuple[dict[str, object], dict[str, object]]:
+        reads.append(1)
+        return graph.to_elements(), {"nodes": graph.node_count}
+
+    shared = SharedArrays(tmp_path)
+    first, second = (shared.get("key", Graph, read) for _ in range(2))
+    assert len(reads) == 1
+    assert isinstance(first, Graph) and isinstance(second, Graph)
+    assert second.summary == {"nodes": graph.node_count}
+    assert isinstance(first.features, np.memmap)
+    assert (second.adjacency != graph.adjacency).nnz == 0
+    first.features[0, 0] = 1  # stays in this process
+    assert isinstance(second.features, np.memmap) and second.features[0, 0] == 0
+    data = second.adjacency.data
+    assert Propagator(second.adjacency, torch.device("cpu")).forward.values.data_ptr() == data.ctypes.data
+    shared.drop("key")
+    assert os.listdir(tmp_path) == []
+    assert second.features[0, 0] == 0
