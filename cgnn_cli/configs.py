@@ -54,12 +54,6 @@ class StageConfig:
         return cls(**{field.name: values[field.name] for field in dataclasses.fields(cls) if field.name in values})
 
 
-@functools.cache
-def type_hints(config: type[Any]) -> dict[str, Any]:
-    """The types of the fields; asked for by every option of every command."""
-    return typing.get_type_hints(config)
-
-
 def option_name(field_name: str) -> str:
     """The flag of a field: `weight_decay` is `--weight-decay`."""
     return "--" + field_name.replace("_", "-")
@@ -412,3 +406,9 @@ SECTIONS: dict[str, type[StageConfig]] = {
     **CONFIGS,
     "compute": ComputeConfig,
 }
+
+
+@functools.cache
+def type_hints(section: str) -> dict[str, Any]:
+    """The types of a section's fields; asked for by every option of every command."""
+    return typing.get_type_hints(SECTIONS[section])

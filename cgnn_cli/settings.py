@@ -61,7 +61,7 @@ class Resolved:
 def _all_keys() -> dict[str, Key]:
     keys = [Key("", "store", str, DEFAULT_STORE), Key("", "dataset", str, None)]
     for section, config in SECTIONS.items():
-        hints = type_hints(config)
+        hints = type_hints(section)
         keys += [Key(section, item.name, hints[item.name], item.default) for item in dataclasses.fields(config)]
     return {key.path: key for key in keys}
 

@@ -38,7 +38,7 @@ def config_parameters(*sections: str) -> list[inspect.Parameter]:
 
 
 def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
-    kind = type_hints(config)[item.name]
+    kind = type_hints(config.stage)[item.name]
     flag = option_name(item.name)
     panel = PANELS.get(config.stage, f"Stage {config.stage}")
     if kind is bool:
