@@ -81,7 +81,7 @@ def _operators(elements: dict[str, Any], graph: Graph) -> Columns:
     columns = {"node": "source", "neighbour": "target", "weight": "weight"}
     return {
         "matrix": names,
-        **{new: np.concatenate([part[old] for part in parts.values()]) for new, old in columns.items()},  # type: ignore[misc]
+        **{new: np.concatenate([part[old] for part in parts.values()]) for new, old in columns.items()},
     }
 
 
