@@ -1,0 +1,283 @@
+"""The configurations that tuning tries for each model: a handful each, so that no model gets more effort than another.
+
+Two families of graphs have candidates of their own: web graphs (chameleon, squirrel) and graphs whose neighbours are
+alike (cora-ml, citeseer, am-photo). Starting points are the settings that the models' own papers and codes use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Settings = dict[str, Any]
+WEB, ALIKE = ("chameleon", "squirrel"), ("cora-ml", "citeseer", "am-photo")
+
+
+def train(**options: Any) -> Settings:
+    """Options of the training by their paths."""
+    return {f"train.{name}": value for name, value in options.items()}
+
+
+def commute(**options: Any) -> Settings:
+    """Options of the commute times by their paths."""
+    return {f"commute.{name}": value for name, value in options.items()}
+
+
+DEEP = train(
+    layers=5, hidden=128, jumping_knowledge="max", l2_norm=True, feature_scaling="row", lr=0.005, weight_decay=0.0,
+    dropout=0.0, epochs=500, patience=100,
+)  # fmt: skip
+SHALLOW = train(
+    layers=2, hidden=64, feature_scaling="l2", lr=0.01, weight_decay=5e-4, dropout=0.5, epochs=300, patience=60
+)
+PLAIN = {**SHALLOW, **train(hidden=128, weight_decay=0.0, dropout=0.5, feature_scaling="row", epochs=400, patience=80)}
+DROPPED = {**SHALLOW, **train(input_dropout=0.5)}
+DECAYED = {**DROPPED, **train(weight_decay=5e-3)}
+NO_HEAD = {**SHALLOW, **train(head_layers=0)}
+
+SVD = commute(solver="svd", proximity="exp")
+INVERSE = commute(solver="series", steps=4, proximity="inverse", scale="4")
+RATIO = commute(solver="series", steps=4, proximity="ratio", scale="0.5")
+
+
+def stacked(**directions: Settings) -> list[Settings]:
+    """Candidates of a model that is a plain stack of layers, for web graphs."""
+    return [{**base, **train(direction=name)} for name, base in directions.items()]
+
+
+BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
+    "cgnn": (
+        [
+            {**DEEP, **SVD},
+            {**DEEP, **SVD, **train(direction="out", aggregation="sym-out", self_share=0.0)},
+            {**DEEP, **INVERSE, **train(direction="out", aggregation="sym-out", self_share=0.0)},
+            {**DEEP, **RATIO, **train(direction="out", aggregation="sym-out", self_share=0.0)},
+        ],
+        [
+            {**SHALLOW, **SVD},
+            {**DROPPED, **INVERSE, **train(aggregation="sym")},
+            {**DROPPED, **INVERSE, **train(direction="undirected", aggregation="weighted-mean")},
+            {**DROPPED, **RATIO, **train(direction="undirected", aggregation="weighted-mean")},
+        ],
+    ),
+    "dirgnn": (
+        [
+            {**DEEP, **train(variant="gcn", alpha=0.5)},
+            {**DEEP, **train(variant="gcn", direction="out")},
+            {**DEEP, **train(variant="sage", direction="out")},
+            {**DEEP, **train(variant="gcn", direction="out", layers=4, lr=0.01)},
+        ],
+        [
+            {**SHALLOW, **train(variant="sage")},
+            {**DROPPED, **train(variant="gcn")},
+            {**DROPPED, **train(variant="sage")},
+            {**DROPPED, **train(variant="sage", direction="undirected")},
+        ],
+    ),
+    "gcn": (
+        [
+            *stacked(out=DEEP, undirected=DEEP),
+            {**DEEP, **train(layers=4, lr=0.01)},
+            {**PLAIN, **train(direction="out")},
+        ],
+        [
+            {**SHALLOW, **train(direction="undirected")},
+            {**NO_HEAD, **train(direction="undirected", input_dropout=0.5)},
+            {**DECAYED, **train(direction="undirected", head_layers=0)},
+            {**SHALLOW, **train(direction="out")},
+        ],
+    ),
+    "gat": (
+        [
+            {**DEEP, **train(direction="out")},
+            {**DEEP, **train(direction="undirected")},
+            {**PLAIN, **train(direction="out", heads=4, hidden=32)},
+            {**DEEP, **train(direction="out", layers=3, lr=0.01)},
+        ],
+        [
+            {**SHALLOW, **train(direction="undirected", heads=8, hidden=8, dropout=0.6, lr=0.005)},
+            {**DROPPED, **train(direction="undirected", heads=8, hidden=8, dropout=0.6, head_layers=0)},
+            {**DROPPED, **train(direction="undirected", heads=4, hidden=32)},
+            {**SHALLOW, **train(direction="out", heads=8, hidden=8, dropout=0.6)},
+        ],
+    ),
+    "sage": (
+        [
+            *stacked(out=DEEP, undirected=DEEP),
+            {**DEEP, **train(layers=3, lr=0.01)},
+            {**PLAIN, **train(direction="out")},
+        ],
+        [
+            {**SHALLOW, **train(direction="undirected")},
+            {**DROPPED, **train(direction="undirected", head_layers=0)},
+            {**DECAYED, **train(direction="undirected", head_layers=0)},
+            {**SHALLOW, **train(direction="out")},
+        ],
+    ),
+    "appnp": (
+        [
+            {**PLAIN, **train(direction="undirected", teleport=0.2)},
+            {**PLAIN, **train(direction="out", teleport=0.2)},
+            {**PLAIN, **train(direction="out", teleport=0.1, propagation_steps=3, dropout=0.0)},
+            {**PLAIN, **train(direction="undirected", teleport=0.5)},
+        ],
+        [
+            {**DROPPED, **train(teleport=0.1)},
+            {**DECAYED, **train(teleport=0.1)},
+            {**SHALLOW, **train(teleport=0.2, propagation_steps=4)},
+            {**DROPPED, **train(teleport=0.1, direction="out")},
+        ],
+    ),
+    "mixhop": (
+        [
+            *stacked(out=DEEP, undirected=DEEP),
+            {**PLAIN, **train(direction="out", batch_norm=True)},
+            {**DEEP, **train(layers=2)},
+        ],
+        [
+            {**SHALLOW, **train(direction="undirected")},
+            {**DROPPED, **train(direction="undirected", batch_norm=True)},
+            {**DECAYED, **train(direction="undirected")},
+            {**SHALLOW, **train(direction="out")},
+        ],
+    ),
+    "gprgnn": (
+        [
+            {**PLAIN, **train(lr=0.05, teleport=0.9, propagation_dropout=0.7, direction="undirected")},
+            {**PLAIN, **train(lr=0.05, teleport=0.1, direction="out")},
+            {**PLAIN, **train(lr=0.01, teleport=0.1, direction="out", dropout=0.0)},
+            {**PLAIN, **train(lr=0.01, teleport=0.5, direction="undirected")},
+        ],
+        [
+            {**DROPPED, **train(teleport=0.1)},
+            {**DECAYED, **train(teleport=0.1)},
+            {**SHALLOW, **train(teleport=0.5, propagation_dropout=0.5, weight_decay=0.0)},
+            {**DROPPED, **train(teleport=0.1, direction="out")},
+        ],
+    ),
+    "gcnii": (
+        [
+            {**PLAIN, **train(layers=8, identity_decay=1.5, initial_share=0.2, weight_decay=5e-4, hidden=64)},
+            {**PLAIN, **train(layers=8, identity_decay=1.5, initial_share=0.2, direction="out", hidden=64)},
+            {**PLAIN, **train(layers=4, initial_share=0.1, direction="out", dropout=0.0, hidden=64)},
+            {**PLAIN, **train(layers=8, initial_share=0.5, hidden=64)},
+        ],
+        [
+            {**DROPPED, **train(layers=16, identity_decay=0.6, dropout=0.6)},
+            {**DECAYED, **train(layers=16, identity_decay=0.6, dropout=0.6)},
+            {**DROPPED, **train(layers=8, initial_share=0.2)},
+            {**DROPPED, **train(layers=8, direction="out")},
+        ],
+    ),
+    "dgcn": (
+        [
+            {**DEEP, **train(layers=2, hidden=32)},
+            {**PLAIN, **train(hidden=32)},
+            {**PLAIN, **train(hidden=32, lr=0.005)},
+        ],
+        [SHALLOW, DROPPED, DECAYED, {**SHALLOW, **train(feature_scaling="row")}],
+    ),
+    "digcn": (
+        [DEEP, PLAIN, {**DEEP, **train(layers=3)}, {**DEEP, **train(direction="undirected")}],
+        [SHALLOW, DROPPED, {**NO_HEAD, **train(lr=0.05, weight_decay=1e-4)}, {**DROPPED, **train(head_layers=0)}],
+    ),
+    "digcn-ib": (
+        [
+            {**PLAIN, **train(layers=3, hidden=32)},
+            {**PLAIN, **train(layers=2, dropout=0.2)},
+            {**PLAIN, **train(layers=3, direction="undirected", hidden=32)},
+        ],
+        [
+            {**SHALLOW, **train(layers=3, hidden=32, dropout=0.6)},
+            {**DROPPED, **train(layers=2)},
+            {**SHALLOW, **train(layers=2, dropout=0.6, feature_scaling="row")},
+        ],
+    ),
+    "magnet": (
+        [
+            {**PLAIN, **train(charge=0.25)},
+            {**PLAIN, **train(charge=0.1, hidden=64, dropout=0.2)},
+            {**PLAIN, **train(charge=0.25, feature_scaling="none", lr=0.005)},
+            {**PLAIN, **train(charge=0.0, hidden=64)},
+        ],
+        [
+            {**SHALLOW, **train(charge=0.1)},
+            {**DROPPED, **train(charge=0.0)},
+            {**DROPPED, **train(charge=0.1)},
+            {**DECAYED, **train(charge=0.0)},
+        ],
+    ),
+    "digcl": (
+        [
+            {**SHALLOW, **train(hidden=128, pretrain_epochs=100, lr=0.005, weight_decay=1e-5, feature_scaling="row")},
+            {**SHALLOW, **train(hidden=128, pretrain_epochs=30, lr=0.01, weight_decay=0.0)},
+        ],
+        [
+            {**SHALLOW, **train(hidden=128, pretrain_epochs=100, lr=0.005, weight_decay=1e-5)},
+            {
+                **SHALLOW,
+                **train(hidden=128, pretrain_epochs=100, lr=0.005, weight_decay=5e-5),
+                **train(temperature=0.9, mask_first=0.2, mask_second=0.1, pacing="log"),
+            },
+        ],
+    ),
+    "duplex": (
+        [
+            {**PLAIN, **train(lr=0.005, weight_decay=1e-3)},
+            {**PLAIN, **train(dropout=0.2)},
+            {**PLAIN, **train(hidden=64, layers=3)},
+        ],
+        [
+            {**SHALLOW, **train(lr=0.005, weight_decay=1e-2)},
+            {**DROPPED, **train(hidden=64)},
+            {**DECAYED, **train(hidden=128)},
+        ],
+    ),
+    "mlp": ([PLAIN, {**PLAIN, **train(weight_decay=5e-4)}], [SHALLOW, DROPPED, DECAYED]),
+    "linear": ([PLAIN, {**PLAIN, **train(weight_decay=5e-4)}], [SHALLOW, DROPPED, DECAYED]),
+}
+
+BRANCHED = {
+    **DEEP,
+    **train(layers=3, hidden=64, lr=0.01, patience=80, epochs=400, direction="out", aggregation="sym-out"),
+    **train(self_share=0.0, degree_features=True, label_input=True),
+}
+SPREAD = {**DROPPED, **train(propagation="ppr", direction="undirected")}
+SIMILAR = {**SPREAD, **train(knn=20, weight_decay=5e-3)}
+EXTENDED: dict[str, list[Settings]] = {
+    "chameleon": [
+        {**BRANCHED, **weights, **train(graph_share=share)} for share in (0.2, 0.05) for weights in (INVERSE, SVD)
+    ],
+    "squirrel": [
+        {
+            **BRANCHED,
+            **weights,
+            **train(graph_share=0.05, label_powers="60,6", branch_hidden=64, branch_dropout=dropout),
+        }
+        for dropout in (0.3, 0.5)
+        for weights in (INVERSE, SVD)
+    ],
+    "cora-ml": [
+        {**SPREAD, **INVERSE},
+        {**SPREAD, **RATIO},
+        {**SPREAD, **INVERSE, **train(hidden=128)},
+        {**SPREAD, **SVD},
+    ],
+    "citeseer": [
+        {**SIMILAR, **INVERSE},
+        {**SIMILAR, **INVERSE, **train(knn_share=0.5)},
+        {**SIMILAR, **INVERSE, **train(knn=40, knn_share=0.4)},
+        {**SIMILAR, **INVERSE, **train(knn_share=0.4, hidden=128, propagation_steps=20)},
+        {**SIMILAR, **INVERSE, **train(knn_share=0.3, hidden=128, teleport=0.05)},
+        {**SIMILAR, **RATIO},
+    ],
+    "am-photo": [
+        {**SHALLOW, **weights, **train(propagation="ppr", direction="undirected", propagation_steps=4, teleport=0.2)}
+        for weights in (INVERSE, RATIO, SVD)
+    ],
+}
+
+
+def candidates(model: str, dataset: str, preset: str) -> list[Settings]:
+    """What is tried for a model on a dataset, each with the model's name."""
+    rows = EXTENDED[dataset] if preset == "extended" else BOTH_FAMILIES[model][0 if dataset in WEB else 1]
+    return [{**row, **train(model=model)} for row in rows]
