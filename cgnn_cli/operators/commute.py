@@ -5,7 +5,6 @@ undirected: D^-1/2 (W + I) D^-1/2 with the larger of both directions' weights; o
 their sums; both: the mean of the two.
 """
 
-import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
@@ -55,4 +54,4 @@ def _step(weights: dict[str, csr_array]) -> csr_array:
     if "undirected" in weights:
         return symmetric_root(with_self_loops(weights["undirected"]))
     steps = [row_weighted_mean(with_self_loops(matrix)) for matrix in weights.values()]
-    return csr_array(np.add.reduce(steps) / len(steps)) if len(steps) > 1 else steps[0]
+    return csr_array((steps[0] + steps[1]) / 2) if len(steps) == 2 else steps[0]

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -23,6 +24,20 @@ def test_the_same_bits_as_torch(weight_decay: float) -> None:
     ours, theirs = parameters(), parameters()
     our_adam = Adam(ours, 0.05, weight_decay)
     their_adam = torch.optim.Adam(theirs, lr=0.05, weight_decay=weight_decay)
+    for step in range(20):
+        for values, optimiser in ((ours, our_adam), (theirs, their_adam)):
+            optimiser.zero_grad()
+            loss(values, step).backward()
+            optimiser.step()
+    for a, b in zip(ours, theirs, strict=True):
+        assert torch.equal(a, b)
+
+
+def test_undecayed_parameters_are_a_group_without_decay() -> None:
+    ours, theirs = parameters(), parameters()
+    our_adam = Adam(ours, 0.05, 0.1, undecayed=[ours[1]])
+    groups: list[dict[str, Any]] = [{"params": [theirs[0], theirs[2]]}, {"params": [theirs[1]], "weight_decay": 0.0}]
+    their_adam = torch.optim.Adam(groups, lr=0.05, weight_decay=0.1)
     for step in range(20):
         for values, optimiser in ((ours, our_adam), (theirs, their_adam)):
             optimiser.zero_grad()

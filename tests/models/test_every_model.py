@@ -1,0 +1,235 @@
+"""What every model of the table must do, whatever its equations are."""
+
+import dataclasses
+from itertools import pairwise
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from scipy.sparse import csr_array
+
+from cgnn_cli.configs import TrainConfig, option_name
+from cgnn_cli.errors import UsageError
+from cgnn_cli.graph import CommuteTimes, Fit, Graph
+from cgnn_cli.models.propagate import Propagator, as_input
+from cgnn_cli.models.table import MODELS, check_options, direction_of, options_read
+from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.operators import make_operators
+from cgnn_cli.stages.train import collect, fit
+from tests.models.samples import (
+    CPU,
+    DIRECTIONS,
+    build,
+    communities,
+    features_of,
+    kept_sizes,
+    logits,
+    permuted,
+    random_graph,
+    times_of,
+    without_edges,
+)
+
+CASES: dict[str, dict[str, Any]] = {
+    **{name: {"model": name} for name in MODELS},
+    "cgnn by pagerank": {"model": "cgnn", "propagation": "ppr"},
+    "dirgnn gcn": {"model": "dirgnn", "variant": "gcn"},
+    "dirgnn gat": {"model": "dirgnn", "variant": "gat"},
+}
+FLOORS = ("mlp", "linear")
+SMALL: dict[str, Any] = {"hidden": 6, "pretrain_epochs": 2, "epochs": 3, "patience": 3}
+REFUSED = ("knn", "batch_nodes")  # where a model has no such option; check_options says so
+AROUND_THE_MODEL = ("knn", "knn_share", "batch_nodes", "fanout")  # served by the stage around it, and tested there
+OTHER_VALUES: dict[str, Any] = {"fusion_layer": 1, "dgcn_max_degree": 4, "pretrain_epochs": 3, "label_powers": "7"}
+
+every_case = pytest.mark.parametrize("case", CASES)
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return random_graph()
+
+
+@pytest.fixture(scope="module")
+def times(graph: Graph) -> CommuteTimes:
+    return times_of(graph, solver="exact", proximity="ratio")
+
+
+@pytest.fixture(scope="module")
+def weak() -> Graph:
+    """A learnable digraph in which neighbours matter: the features alone say little."""
+    return communities(0.4, inside=0.15)
+
+
+@pytest.fixture(scope="module")
+def weak_times(weak: Graph) -> CommuteTimes:
+    return times_of(weak, solver="exact", proximity="ratio")
+
+
+def trained(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Fit:
+    return fit(graph, make_operators(graph, times, config), config, 0)
+
+
+def other_value(config: TrainConfig, name: str) -> Any:
+    """A valid value of an option that is not its present one."""
+    value, hint = getattr(config, name), get_type_hints(TrainConfig)[name]
+    if name in OTHER_VALUES:
+        return OTHER_VALUES[name]
+    if choices := get_args(hint):
+        return next(choice for choice in choices if choice != value)
+    if isinstance(value, bool):
+        return not value
+    return value + 1 if isinstance(value, int) else value / 2 + 0.03
+
+
+@every_case
+def test_permutation_equivariance(case: str, graph: Graph, times: CommuteTimes) -> None:
+    order = np.random.default_rng(1).permutation(graph.node_count)
+    moved, moved_times = permuted(graph, times, order)
+    there = logits(build(moved, moved_times, **CASES[case]), moved)
+    here = logits(build(graph, times, **CASES[case]), graph)
+    torch.testing.assert_close(there, here[torch.from_numpy(order)], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(there, here, rtol=1e-4, atol=1e-5)
+
+
+@every_case
+@pytest.mark.parametrize("edges", [True, False])
+def test_outputs_and_gradients_are_finite(case: str, edges: bool, graph: Graph, times: CommuteTimes) -> None:
+    """The graph has an isolated node, a sink and a source; without edges all nodes are alone."""
+    if not edges:
+        graph = without_edges(graph)
+        times = times_of(graph, solver="exact", proximity="ratio")
+    network = build(graph, times, **CASES[case]).train()
+    x, labels = features_of(graph), torch.from_numpy(np.asarray(graph.labels))
+    output = network(x)
+    loss = F.cross_entropy(output.logits, labels)
+    if network.pretrain_epochs:
+        loss = loss + network.pretrain_loss(x, 0)
+    loss.backward()
+    assert output.logits.shape == (graph.node_count, graph.class_count)
+    assert torch.isfinite(output.logits).all() and torch.isfinite(output.hidden).all()
+    gradients = [parameter.grad for parameter in network.parameters() if parameter.grad is not None]
+    assert gradients and all(torch.isfinite(gradient).all() for gradient in gradients)
+
+
+@every_case
+def test_it_learns(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
+    """9 of 10 test nodes right: from the neighbours, or from features that suffice for the floors."""
+    options: dict[str, Any] = {"hidden": 16, "epochs": 150, "patience": 150, "dropout": 0.2, "pretrain_epochs": 60}
+    config = TrainConfig(**options, **CASES[case])
+    graph, times = (communities(1.5), None) if case in FLOORS else (weak, weak_times)
+    operators = make_operators(graph, times, config)
+    checkpoint = collect({0: fit(graph, operators, config, 0)})
+    assert evaluate(graph, operators, checkpoint, config).accuracy.min() >= 0.9
+
+
+@pytest.mark.parametrize("floor", FLOORS)
+def test_the_features_alone_do_not_suffice_there(floor: Any, weak: Graph) -> None:
+    config = TrainConfig(model=floor, hidden=16, epochs=150, patience=150, dropout=0.2)
+    operators = make_operators(weak, None, config)
+    assert evaluate(weak, operators, collect({0: fit(weak, operators, config, 0)}), config).accuracy.max() <= 0.8
+
+
+@every_case
+def test_each_direction_builds_and_differs(case: str, graph: Graph, times: CommuteTimes) -> None:
+    options = CASES[case]
+    known = MODELS[options["model"]].directions
+    seen = [logits(build(graph, times, **{**options, "direction": name}), graph) for name in known]
+    for first in range(len(seen)):
+        for second in range(first):
+            assert not torch.allclose(seen[first], seen[second], atol=1e-4), (known[first], known[second])
+    if known:
+        assert torch.equal(seen[0], logits(build(graph, times, **options), graph))
+
+
+@every_case
+def test_other_directions_are_refused(case: str, graph: Graph, times: CommuteTimes) -> None:
+    options = CASES[case]
+    for direction in set(DIRECTIONS) - set(MODELS[options["model"]].directions):
+        with pytest.raises(UsageError, match=f"no --direction {direction}"):
+            make_operators(graph, times, TrainConfig(**{**options, "direction": direction}))
+
+
+@every_case
+def test_options_beyond_its_reach_change_nothing(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
+    config = TrainConfig(**SMALL, **CASES[case])
+    read, plain = options_read(config), trained(weak, weak_times, config)
+    unread = [item.name for item in dataclasses.fields(config) if item.name not in read]
+    for name in REFUSED:
+        if name in unread:
+            unread.remove(name)
+            with pytest.raises(UsageError, match=f"has no {option_name(name)}"):
+                check_options(TrainConfig(**{**CASES[case], name: 2}))
+    for name in unread:
+        changed = dataclasses.replace(config, **{name: other_value(config, name)})
+        assert options_read(changed) == read, name
+        same = trained(weak, weak_times, changed)
+        assert all(np.array_equal(same.weights[key], plain.weights[key]) for key in plain.weights), name
+
+
+@every_case
+def test_each_option_of_the_model_does_something(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
+    config = TrainConfig(**{**SMALL, "jumping_knowledge": "max" if case not in FLOORS else "none"}, **CASES[case])
+    plain = trained(weak, weak_times, config).history["loss"]
+    for name in set(MODELS[config.model].options) & set(options_read(config)) - set(AROUND_THE_MODEL):
+        changed = dataclasses.replace(config, **{name: other_value(config, name)})
+        assert options_read(changed) != options_read(config), name
+        assert not np.array_equal(trained(weak, weak_times, changed).history["loss"], plain), name
+
+
+@every_case
+def test_half_precision_trains(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
+    options: dict[str, Any] = {**SMALL, "epochs": 30, "patience": 30, "dropout": 0.0, **CASES[case]}
+    reduced = trained(weak, weak_times, TrainConfig(**options, precision="bfloat16"))
+    full = trained(weak, weak_times, TrainConfig(**options))
+    losses = reduced.history["loss"][-30:]
+    assert losses[-1] < 0.97 * losses[0]
+    assert all(weights.dtype != np.float16 and np.isfinite(weights).all() for weights in reduced.weights.values())
+    assert not np.array_equal(losses, full.history["loss"][-30:])
+    np.testing.assert_allclose(losses[0], full.history["loss"][-30], rtol=0.1)
+
+
+@every_case
+def test_sparse_and_dense_input_give_the_same(case: str, graph: Graph, times: CommuteTimes) -> None:
+    features = np.asarray(graph.features) * (np.random.default_rng(0).random(graph.features.shape) < 0.2)  # type: ignore[union-attr]
+    sparse = as_input(csr_array(features), CPU)
+    assert isinstance(sparse, Propagator)
+    network = build(graph, times, **CASES[case])
+    with torch.no_grad():
+        from_sparse, from_dense = network(sparse).logits, network(torch.from_numpy(features)).logits
+    torch.testing.assert_close(from_sparse, from_dense, rtol=1e-4, atol=1e-5)
+
+
+@every_case
+def test_no_panel_of_edges_times_width_is_kept(case: str) -> None:
+    """What waits for the backward pass is nodes x width, or a number an edge."""
+    graph = random_graph(count=60, density=0.5)
+    times = times_of(graph, solver="pi-only")
+    network = build(graph, times, hidden=16, **CASES[case]).train()
+    with kept_sizes() as kept:
+        network(features_of(graph))
+    assert graph.edges.nnz > 1500
+    assert max(kept) < 2 * (2 * graph.edges.nnz + graph.node_count) < graph.edges.nnz * 16
+
+
+def test_attention_has_no_share_of_similar_nodes() -> None:
+    check_options(TrainConfig(model="dirgnn", knn=3))
+    with pytest.raises(UsageError, match="weighs its neighbours itself"):
+        check_options(TrainConfig(model="dirgnn", variant="gat", knn=3))
+
+
+def test_widths_that_heads_and_hops_give() -> None:
+    graph = random_graph()
+    for options in ({"model": "gat", "heads": 3}, {"model": "mixhop", "hops": 2}):
+        for jumping, wide in (("none", 15), ("max", 15), ("cat", 30)):
+            network: Any = build(graph, None, hidden=5, jumping_knowledge=jumping, batch_norm=True, **options)
+            assert network(features_of(graph)).hidden.shape == (graph.node_count, wide)
+            assert [layer.linear.in_features for layer in network.layers] == [6, 15]
+
+
+def test_own_directions_are_those_of_the_table() -> None:
+    for name, model in MODELS.items():
+        assert direction_of(TrainConfig(model=name)) == (model.directions[0] if model.directions else "none")  # type: ignore[arg-type]
+        assert all(a != b for a, b in pairwise(sorted(model.directions)))
