@@ -67,8 +67,14 @@ def fit_memory(inputs: dict[str, Any], config: Any) -> int:
     nodes = graph.node_count
     kept = sum(int(data.summary["entries"]) for role, data in inputs.items() if role.startswith("operators-"))
     operators = 2 * 20 * kept + 2 * 20 * (_feature_bytes(graph, 4) // 4)
-    panels = 4 * nodes * train.hidden * (14 * train.layers + 4 * train.head_layers)
+    panels = 4 * nodes * train.hidden * _widening(train) * (14 * train.layers + 4 * train.head_layers)
     return 8 * BASE + operators + panels + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
+
+
+def _widening(train: TrainConfig) -> int:
+    """How many panels a model has where others have one: parts side by side, orders, views or branches."""
+    wide = {"dgcn": 3, "digcn-ib": 2, "magnet": 2 * train.order, "digcl": 4, "duplex": 4 * train.heads}
+    return wide.get(train.model, 1)
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:

@@ -7,7 +7,8 @@
 Each is normalised by P = D^-1/2 (A_x + I) D^-1/2 with its own row sums D. The products join all neighbours of a hub
 with each other, so they are never multiplied out: P = R^T R with R = [D_out^-1/2 A; I] D^-1/2 (for A_Sout with D_in and
 A^T), whose entries are the edges and the nodes. `shared-in` and `shared-out` hold R.
-`--dgcn-degree swapped` divides by D_in in A_Sin and by D_out in A_Sout, as a published code does.
+`--dgcn-degree swapped` divides by D_in in A_Sin and by D_out in A_Sout, as a published code does, with 1 in the place
+of a degree of 0.
 """
 
 import numpy as np
@@ -15,8 +16,8 @@ from scipy.sparse import csr_array, eye_array, vstack
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import edge_entries, edges_of, symmetrised, transposed, with_self_loops
-from cgnn_cli.operators.normalise import degrees, inverse_or_zero, scaled, symmetric_root
+from cgnn_cli.operators.neighbours import edges_of, symmetrised, transposed, with_self_loops
+from cgnn_cli.operators.normalise import degrees, scaled, symmetric_root
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
@@ -27,8 +28,8 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
     limit = config.dgcn_max_degree or np.inf
     return {
         "first": symmetric_root(with_self_loops(symmetrised(pattern))),
-        "shared-in": root_of_product(pattern, np.where(out <= limit, inverse_or_zero(by_out), 0)),
-        "shared-out": root_of_product(transposed(pattern), np.where(into <= limit, inverse_or_zero(by_in), 0)),
+        "shared-in": root_of_product(pattern, np.where(out <= limit, 1 / np.maximum(by_out, 1), 0)),
+        "shared-out": root_of_product(transposed(pattern), np.where(into <= limit, 1 / np.maximum(by_in, 1), 0)),
     }
 
 
@@ -42,4 +43,4 @@ def root_of_product(pattern: csr_array, weight: np.ndarray) -> csr_array:
 
 def entries(graph: Graph, config: TrainConfig) -> int:
     """An upper bound of the entries of the three matrices."""
-    return 2 * edge_entries(graph, config)
+    return 3 * (2 * int(graph.adjacency.nnz) + graph.node_count)

@@ -58,7 +58,6 @@ OPERATORS: dict[str, Operator] = {
         "first- and second-order proximities",
         "second_order",
         ("direction", "dgcn_degree", "dgcn_max_degree"),
-        relief=f"--dgcn-max-degree leaves hubs out; {SECOND_ORDER_RELIEF}",
     ),
     "pagerank": Operator("PageRank operator", "pagerank", ("direction", "teleport")),
     "inception": Operator(
