@@ -61,13 +61,22 @@ def operators_memory(inputs: dict[str, Any], config: Any) -> int:
 
 
 def fit_memory(inputs: dict[str, Any], config: Any) -> int:
-    """The operators with their transposes, features, and a panel a layer with its gradients."""
+    """The operators with their transposes, features, and a panel a layer with its gradients.
+
+    In batches the panels with gradients are those of the nodes that a batch reaches, two operators a layer; the whole
+    graph has a panel a layer without them, for the validation.
+    """
     graph: Graph = inputs["graph"]
     train: TrainConfig = config.train
     nodes = graph.node_count
     kept = sum(int(data.summary["entries"]) for role, data in inputs.items() if role.startswith("operators-"))
     operators = 2 * 20 * kept + 2 * 20 * (_feature_bytes(graph, 4) // 4)
-    panels = 4 * nodes * train.hidden * _widening(train) * (14 * train.layers + 4 * train.head_layers)
+    width = train.hidden * _widening(train)
+    with_gradients, without = nodes, 0
+    if train.batch_nodes:
+        with_gradients = min(nodes, train.batch_nodes * (1 + 2 * train.fanout) ** train.layers)
+        without = nodes * (train.layers + 2)
+    panels = 4 * width * (with_gradients * (14 * train.layers + 4 * train.head_layers) + without)
     return 8 * BASE + operators + panels + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
 
 

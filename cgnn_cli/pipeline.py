@@ -210,7 +210,7 @@ STAGES: dict[str, Stage] = {
             _fit,
             resumable=lambda config: True,
             memory=estimates.fit_memory,
-            relief="use fewer --layers or a smaller --hidden",
+            relief="use fewer --layers, a smaller --hidden, or --batch-nodes where the model has it",
         ),
         Stage("train", "Checkpoint", 1, ("cgnn_cli.stages.train",), _train),
         Stage("eval", "Scores", 1, ("cgnn_cli.stages.evaluate",), _evaluate),

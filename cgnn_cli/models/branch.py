@@ -36,14 +36,17 @@ class WithBranch(Classifier):
         return self.network.pretrain_loss(x, epoch)
 
     def forward(self, x: Input) -> Output:
-        state = self.known
+        return self.joined(self.known, self.network(x) if self.config.graph_share else None)
+
+    def joined(self, known: Tensor, graph_output: Output | None) -> Output:
+        """The scores of the branch and of the graph layers together; each node by itself."""
+        state = known
         for linear in (self.first, self.second):
             state = dropout(torch.relu(linear(state)), self.config.branch_dropout, self.training)
         scores = self.last(state)
-        if not self.config.graph_share:
+        if graph_output is None:
             return Output(scores, state)
-        output = self.network(x)
-        return Output(self.config.graph_share * output.logits + scores, output.hidden)
+        return Output(self.config.graph_share * graph_output.logits + scores, graph_output.hidden)
 
 
 def similar_labels(similarity: csr_array, labels: np.ndarray, classes: int, powers: tuple[float, ...]) -> np.ndarray:

@@ -78,12 +78,21 @@ class Network(Classifier):
     def forward(self, x: Input) -> Output:
         outputs: list[Tensor] = []
         state: Input = x
-        for number, layer in enumerate(self.layers[: None if len(self.head) else -1]):
-            state = self._between(layer(state), number)
+        for number in range(len(self.layers)):
+            state = self.graph_layer(state, number)
             outputs.append(state)
+        return self.finish(outputs)
+
+    def graph_layer(self, state: Input, number: int) -> Tensor:
+        """One layer with what follows it; without a head nothing follows the last."""
+        made: Tensor = self.layers[number](state)
+        return made if not len(self.head) and number == len(self.layers) - 1 else self._between(made, number)
+
+    def finish(self, outputs: list[Tensor]) -> Output:
+        """Jumping knowledge and head, from the outputs of all layers; each node by itself."""
         if not len(self.head):
-            logits: Tensor = self.layers[-1](state).unflatten(1, (self.widening, -1)).mean(dim=1)
-            return Output(logits, outputs[-1] if outputs else logits)
+            logits = outputs[-1].unflatten(1, (self.widening, -1)).mean(dim=1)
+            return Output(logits, outputs[-2] if len(outputs) > 1 else logits)
         hidden = self._joined(outputs)
         for linear in self.head[:-1]:
             hidden = self._drop(activated(linear(hidden), self.config))

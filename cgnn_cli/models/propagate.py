@@ -15,15 +15,25 @@ DENSE_FROM = 0.25
 
 
 class Propagator:
-    """y = P x for a fixed sparse P. Keeps N x width floats for the backward pass, never edges x width."""
+    """y = P x for a fixed sparse P. Keeps N x width floats for the backward pass, never edges x width.
+
+    While `part` is set, that operator works in its place (sampling.py).
+    """
+
+    part: Propagator | None = None
 
     def __init__(self, matrix: csr_array, device: torch.device, dtype: torch.dtype = torch.float32) -> None:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        self.forward = Kernel.of(csr_array(matrix), device, dtype)
-        self.backward = Kernel.of(csr_array(csr_array(matrix).T.tocsr()), device, dtype)
+        self.matrix, self.device, self.dtype = csr_array(matrix), device, dtype
+        self.forward = Kernel.of(self.matrix, device, dtype)
+
+    @cached_property
+    def backward(self) -> Kernel:
+        """P^T, made when a gradient is first asked for."""
+        return Kernel.of(csr_array(self.matrix.T.tocsr()), self.device, self.dtype)
 
     def __call__(self, x: Tensor) -> Tensor:
-        product: Tensor = _Propagate.apply(x, self)
+        product: Tensor = _Propagate.apply(x, self.part or self)
         return product
 
     def after(self, x: Input, weight: Tensor) -> Tensor:

@@ -239,4 +239,6 @@ def check_options(config: TrainConfig) -> None:
         raise UsageError("--variant gat weighs its neighbours itself", "leave --knn and --batch-nodes out")
     if config.propagation == "ppr" and config.batch_nodes:
         raise UsageError("--propagation ppr takes all nodes at once", "leave --batch-nodes out")
+    if config.batch_norm and config.batch_nodes:
+        raise UsageError("--batch-norm takes all nodes at once", "leave it or --batch-nodes out")
     direction_of(config)

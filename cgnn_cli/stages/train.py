@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,6 +20,7 @@ from cgnn_cli.models.adam import Adam
 from cgnn_cli.models.branch import WithBranch, similar_labels
 from cgnn_cli.models.network import Classifier, Output
 from cgnn_cli.models.propagate import Input, Propagator, as_input
+from cgnn_cli.models.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
 from cgnn_cli.models.table import MODELS, Shape, direction_of
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
@@ -76,46 +78,81 @@ def scale_features(features: np.ndarray | csr_array, scaling: str) -> np.ndarray
 
 @dataclass(frozen=True)
 class Task:
-    """A network with its input and the nodes of one split, on one device."""
+    """A network with its input and the nodes of one split, on one device; the whole graph stays on the CPU for batches.
+
+    seed: of this split; batches and their neighbours are drawn from it, the epoch and the number of the batch.
+    """
 
     network: Classifier
     x: Input
     labels: Tensor
     nodes: dict[str, Tensor]
     config: TrainConfig
+    device: torch.device
+    seed: int
 
-    def input(self) -> Input:
+    def with_hidden_features(self, x: Input) -> Input:
         """The features, some of them hidden while training."""
         share = self.config.input_dropout
         if not share or not self.network.training:
-            return self.x
-        return self.x.with_dropout(share) if isinstance(self.x, Propagator) else F.dropout(self.x, share)
+            return x
+        return x.with_dropout(share) if isinstance(x, Propagator) else F.dropout(x, share)
 
-    def logits(self) -> Tensor:
-        """Class scores of all nodes, in 32 bits."""
+    def output(self) -> Output:
+        """Class scores and last hidden layer of all nodes, in 32 bits."""
         with self.reduced_precision():
-            output: Output = self.network(self.input())
-        return output.logits.float()
+            if self.config.batch_nodes:
+                output = output_by_chunks(self.network, self.x, self.device)
+            else:
+                output = self.network(self.with_hidden_features(self.x))
+        return Output(output.logits.float(), output.hidden.float())
 
     def reduced_precision(self) -> torch.autocast:
         """Dense products in 16 bits, if that is asked for."""
-        return torch.autocast(self.labels.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
+
+    def losses(self, epoch: int) -> Iterator[tuple[float, Tensor]]:
+        """The loss of each step of an epoch, and its share of the nodes."""
+        if epoch < self.network.pretrain_epochs:
+            with self.reduced_precision():
+                yield 1.0, self.network.pretrain_loss(self.x, epoch).float()
+        elif self.config.batch_nodes:
+            yield from self._batch_losses(epoch)
+        else:
+            chosen = self.nodes["train"]
+            yield 1.0, F.cross_entropy(self.output().logits[chosen], self.labels[chosen])
+
+    def _batch_losses(self, epoch: int) -> Iterator[tuple[float, Tensor]]:
+        whole = [operator.matrix for operator in operators_in(self.network)]
+        order = np.random.default_rng([self.seed, epoch]).permutation(self.nodes["train"].numpy())
+        hops, fanout, size = self.config.layers, self.config.fanout, self.config.batch_nodes
+        for number, start in enumerate(range(0, len(order), size), start=1):
+            batch = order[start : start + size]
+            # from 1: a seed that ends in 0 draws the same as the seed without it, here the order of the nodes
+            rng = np.random.default_rng([self.seed, epoch, number])
+            part = sampled_part(whole, batch, hops, fanout, rng)
+            with on_part(self.network, part, self.device), self.reduced_precision():
+                output: Output = self.network(self.with_hidden_features(rows_of(self.x, part.nodes, self.device)))
+            labels = self.labels[torch.from_numpy(batch)].to(self.device)
+            yield len(batch) / len(order), F.cross_entropy(output.logits[: len(batch)].float(), labels)
 
 
 def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int, device: torch.device) -> Task:
-    """Build the seeded network and move the split to the device."""
+    """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
     check_trainable(graph, split)
     assert graph.features is not None and graph.labels is not None and graph.splits is not None
-    torch.manual_seed(config.seed + split)
+    seed, home = config.seed + split, CPU if config.batch_nodes else device
+    torch.manual_seed(seed)
     shape = Shape(int(graph.features.shape[1]), graph.class_count)
-    network = MODELS[config.model].build(with_similar(operators.matrices, config), shape, config, device)
+    network = MODELS[config.model].build(with_similar(operators.matrices, config), shape, config, home)
     if config.has_branch:
-        known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(device, torch.float32)
-        network = WithBranch(network, known, shape.classes, config).to(device)
+        known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(home, torch.float32)
+        network = WithBranch(network, known, shape.classes, config)
     row = graph.splits[split]
-    nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(device) for name, code in SPLIT_PARTS.items()}
-    x = as_input(scale_features(graph.features, config.feature_scaling), device)
-    return Task(network, x, torch.from_numpy(graph.labels.astype(np.int64)).to(device), nodes, config)
+    nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(home) for name, code in SPLIT_PARTS.items()}
+    x = as_input(scale_features(graph.features, config.feature_scaling), home)
+    labels = torch.from_numpy(graph.labels.astype(np.int64)).to(home)
+    return Task(network.to(device), x, labels, nodes, config, device, seed)
 
 
 def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
@@ -269,8 +306,8 @@ def _snapshot(state: _State, task: Task, optimiser: Adam, threads: int) -> Snaps
         "optimiser": optimiser.state(),
         "random": {"cpu": torch.get_rng_state().numpy()},
     }
-    if task.labels.is_cuda:
-        elements["random"]["cuda"] = torch.cuda.get_rng_state(task.labels.device).numpy()
+    if task.device.type == "cuda":
+        elements["random"]["cuda"] = torch.cuda.get_rng_state(task.device).numpy()
     names = ("epoch", "best_epoch", "best_accuracy", "best_loss")
     return Snapshot(elements, {"threads": threads, **{name: getattr(state, name) for name in names}})
 
@@ -281,8 +318,8 @@ def _restore(snapshot: Snapshot, task: Task, optimiser: Adam) -> _State:
     task.network.load_state_dict(_as_tensors(elements["weights"]))
     optimiser.load_state(elements["optimiser"])
     torch.set_rng_state(torch.from_numpy(np.array(elements["random"]["cpu"])))
-    if task.labels.is_cuda and "cuda" in elements["random"]:
-        torch.cuda.set_rng_state(torch.from_numpy(np.array(elements["random"]["cuda"])), task.labels.device)
+    if task.device.type == "cuda" and "cuda" in elements["random"]:
+        torch.cuda.set_rng_state(torch.from_numpy(np.array(elements["random"]["cuda"])), task.device)
     return _State(
         epoch=values["epoch"],
         best_epoch=values["best_epoch"],
@@ -298,32 +335,27 @@ def _as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
 
 
 def _step(task: Task, optimiser: Adam, epoch: int) -> float:
+    """The steps of an epoch, one for each batch; returns the mean loss."""
     task.network.train()
-    optimiser.zero_grad()
-    loss = _loss(task, epoch)
-    if not loss.item() < DIVERGED:
-        raise NumericalError(
-            f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {task.config.lr:g})",
-            "use a smaller --lr, or scale the features with --feature-scaling",
-        )
-    loss.backward()
-    optimiser.step()
-    return float(loss.item())
-
-
-def _loss(task: Task, epoch: int) -> Tensor:
-    if epoch < task.network.pretrain_epochs:
-        with task.reduced_precision():
-            return task.network.pretrain_loss(task.x, epoch).float()
-    chosen = task.nodes["train"]
-    return F.cross_entropy(task.logits()[chosen], task.labels[chosen])
+    total = 0.0
+    for share, loss in task.losses(epoch):
+        if not loss.item() < DIVERGED:
+            raise NumericalError(
+                f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {task.config.lr:g})",
+                "use a smaller --lr, or scale the features with --feature-scaling",
+            )
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        total += share * float(loss.item())
+    return total
 
 
 @torch.no_grad()
 def _validate(task: Task) -> tuple[float, float]:
     task.network.eval()
     chosen = task.nodes["val"]
-    logits, labels = task.logits()[chosen], task.labels[chosen]
+    logits, labels = task.output().logits[chosen], task.labels[chosen]
     return float((logits.argmax(dim=1) == labels).double().mean()), float(F.cross_entropy(logits, labels))
 
 
@@ -365,5 +397,4 @@ def forward(
     task = prepare(graph, operators, config, split, device)
     task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
     task.network.eval()
-    output: Output = task.network(task.x)
-    return output
+    return task.output()
