@@ -91,6 +91,16 @@ class Settings:
                 self.values[OF_FLAG[name]] = Resolved(value, "--" + name.replace("_", "-"))
                 self.given.add(OF_FLAG[name])
 
+    @classmethod
+    def of(cls, values: Mapping[str, Any], place: str) -> Settings:
+        """The defaults with some values over them, checked; no file and no environment. None stands for a default."""
+        settings = cls.__new__(cls)
+        settings.values = {path: Resolved(key.default) for path, key in KEYS.items()}
+        settings.given = {path for path, value in values.items() if value is not None}
+        for path in settings.given:
+            settings.values[path] = Resolved(_checked(_known_key(path, place), values[path], place), place)
+        return settings
+
     def value(self, path: str) -> Any:
         return self.values[path].value
 
