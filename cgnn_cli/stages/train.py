@@ -17,7 +17,7 @@ from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Checkpoint, Fit, Graph, O
 from cgnn_cli.models.adam import Adam
 from cgnn_cli.models.branch import WithBranch, similar_labels
 from cgnn_cli.models.network import Classifier, Output
-from cgnn_cli.models.propagate import Input, Propagator, as_input
+from cgnn_cli.models.propagate import Input, Propagator, as_input, lay_out
 from cgnn_cli.models.table import MODELS, Shape
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
@@ -96,6 +96,13 @@ class Task:
             output: Output = self.network(self.input())
         return output.logits.float()
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the network does in training what it does afterwards: nothing is drawn, no batch is averaged."""
+        config = self.config
+        drawn = any((config.dropout, config.input_dropout, config.propagation_dropout))
+        return not (drawn or config.batch_norm or (config.has_branch and config.branch_dropout))
+
     def reduced_precision(self) -> torch.autocast:
         """Dense products in 16 bits, if that is asked for."""
         return torch.autocast(self.labels.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
@@ -114,6 +121,7 @@ def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int,
     row = graph.splits[split]
     nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(device) for name, code in SPLIT_PARTS.items()}
     x = as_input(scale_features(graph.features, config.feature_scaling), device)
+    lay_out(network.parameters(), x)
     return Task(network, x, torch.from_numpy(graph.labels.astype(np.int64)).to(device), nodes, config)
 
 
@@ -164,7 +172,8 @@ def check_trainable(graph: Graph, split: int) -> None:
 class _State:
     """How far a training is: the next epoch, the history so far, and the best epoch.
 
-    Best is the highest validation accuracy, among equals the lowest validation loss.
+    Best is the highest validation accuracy, among equals the lowest validation loss. `ahead` holds the class scores of
+    the last validation where the next step starts from the same, see `_validate`.
     """
 
     epoch: int = 0
@@ -173,6 +182,7 @@ class _State:
     best_loss: float = 0.0
     best_weights: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in HISTORY})
+    ahead: Tensor | None = None
 
     def is_better(self, accuracy: float, loss: float) -> bool:
         return (accuracy, -loss) > (self.best_accuracy, -self.best_loss)
@@ -229,9 +239,9 @@ def fit(
 
 def _epoch(task: Task, optimiser: Adam, state: _State) -> None:
     """One step, one validation, and the bookkeeping of both; without labels there is nothing to validate."""
-    loss = _step(task, optimiser, state.epoch)
+    loss = _step(task, optimiser, state)
     unlabelled = state.epoch < task.network.pretrain_epochs
-    accuracy, validation_loss = (0.0, 0.0) if unlabelled else _validate(task)
+    accuracy, validation_loss = (0.0, 0.0) if unlabelled else _validate(task, state)
     for name, value in zip(HISTORY, (loss, validation_loss, accuracy), strict=True):
         state.history[name].append(value)
     if not unlabelled and state.is_better(accuracy, validation_loss):
@@ -277,13 +287,13 @@ def _as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
 
 
-def _step(task: Task, optimiser: Adam, epoch: int) -> float:
+def _step(task: Task, optimiser: Adam, state: _State) -> float:
     task.network.train()
     optimiser.zero_grad()
-    loss = _loss(task, epoch)
+    loss = _loss(task, state)
     if not loss.item() < DIVERGED:
         raise NumericalError(
-            f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {task.config.lr:g})",
+            f"the training loss became {loss.item():.3g} in epoch {state.epoch} (learning rate {task.config.lr:g})",
             "use a smaller --lr, or scale the features with --feature-scaling",
         )
     loss.backward()
@@ -291,19 +301,27 @@ def _step(task: Task, optimiser: Adam, epoch: int) -> float:
     return float(loss.item())
 
 
-def _loss(task: Task, epoch: int) -> Tensor:
-    if epoch < task.network.pretrain_epochs:
+def _loss(task: Task, state: _State) -> Tensor:
+    if state.epoch < task.network.pretrain_epochs:
         with task.reduced_precision():
-            return task.network.pretrain_loss(task.x, epoch).float()
+            return task.network.pretrain_loss(task.x, state.epoch).float()
     chosen = task.nodes["train"]
-    return F.cross_entropy(task.logits()[chosen], task.labels[chosen])
+    logits, state.ahead = task.logits() if state.ahead is None else state.ahead, None
+    return F.cross_entropy(logits[chosen], task.labels[chosen])
 
 
-@torch.no_grad()
-def _validate(task: Task) -> tuple[float, float]:
+def _validate(task: Task, state: _State) -> tuple[float, float]:
+    """Accuracy and loss on the validation nodes.
+
+    The weights are those that the next step starts from. Where nothing is drawn at random, it starts from the same
+    class scores too, and they are not computed twice.
+    """
     task.network.eval()
     chosen = task.nodes["val"]
-    logits, labels = task.logits()[chosen], task.labels[chosen]
+    with torch.set_grad_enabled(task.is_steady):
+        everything = task.logits()
+    state.ahead = everything if task.is_steady else None
+    logits, labels = everything.detach()[chosen], task.labels[chosen]
     return float((logits.argmax(dim=1) == labels).double().mean()), float(F.cross_entropy(logits, labels))
 
 
