@@ -388,6 +388,9 @@ class ComputeConfig(StageConfig):
     snapshot_seconds: float = option(
         30.0, "Seconds between saved states of unfinished work; 0: after every epoch, block or probe.", minimum=0
     )
+    tensorboard: bool = option(
+        False, "Write loss and validation of each epoch for TensorBoard too, into STORE/runs; needs its package."
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -45,6 +45,7 @@ EXECUTED = {
     "configuration.md": 4,
     "cache.md": 14,
     "explain.md": 7,
+    "beyond-the-paper.md": 2,
     "python-api.md": 0,
 }
 
@@ -54,6 +55,14 @@ SECTIONS = {
     "python-api.md": ("Functions",),
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
     "explain.md": ("The columns", "The prediction", "A figure"),
+    "beyond-the-paper.md": (
+        "Personalised PageRank",
+        "Similar nodes",
+        "A branch beside the graph layers",
+        "Mini-batches",
+        "Precision",
+        "Logs",
+    ),
     "pipeline.md": (
         "Stages",
         "Where a stage starts",
