@@ -1,4 +1,4 @@
-"""Settings: flags over `--set` over environment over file over default, each value with its origin.
+"""Settings: flags over `--set` over environment over file over preset over default, each value with its origin.
 
     cgnn.toml          [train]        lr = 0.01
     environment        CGNN_TRAIN_LR=0.01
@@ -79,6 +79,7 @@ class Settings:
         sets: Sequence[str] = (),
         file: Path | None = None,
         environment: Mapping[str, str] = os.environ,
+        preset: str | None = None,
     ) -> None:
         self.values = {path: Resolved(key.default) for path, key in KEYS.items()}
         self.values |= _from_file(file, environment)
@@ -90,6 +91,19 @@ class Settings:
             if name in OF_FLAG and value is not None:
                 self.values[OF_FLAG[name]] = Resolved(value, "--" + name.replace("_", "-"))
                 self.given.add(OF_FLAG[name])
+        self.preset = preset
+        if preset is not None:
+            self._fill_in(preset)
+
+    def _fill_in(self, name: str) -> None:
+        """Take from a preset what nothing else has set; it depends on the model and the dataset."""
+        from cgnn_cli.presets.table import preset
+
+        origin = f"preset {name}"
+        for path, raw in preset(name, self.value("dataset"), self.value("train.model")).items():
+            key = _known_key(path, origin)
+            if self.values[path].origin == "default":
+                self.values[path] = Resolved(_checked(key, raw, origin), origin)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str) -> Settings:
@@ -97,6 +111,7 @@ class Settings:
         settings = cls.__new__(cls)
         settings.values = {path: Resolved(key.default) for path, key in KEYS.items()}
         settings.given = {path for path, value in values.items() if value is not None}
+        settings.preset = None
         for path in settings.given:
             settings.values[path] = Resolved(_checked(_known_key(path, place), values[path], place), place)
         return settings

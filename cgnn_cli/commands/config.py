@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
         "show",
         group="config",
         extra=config_parameters("compute", *COMMANDS, *DATASET_SECTIONS),
-        help="Every setting with its value and its origin: flag, --set, environment, file or default.",
+        help="Every setting with its value and its origin: flag, --set, environment, file, preset or default.",
         epilog="Example: cgnn config show --set train.lr=0.005",
     )(show)
     app.add_typer(group, name="config", rich_help_panel="Look inside", short_help="Settings and where they come from.")

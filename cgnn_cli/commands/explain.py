@@ -26,12 +26,21 @@ from cgnn_cli.runner import Runner, given_step
 
 FIGURE_KINDS = (".svg", ".png")
 
+# It trains nothing, so --jobs has no use here.
+COMPUTE_OPTIONS = (
+    "compute.snapshot_seconds",
+    "compute.deterministic",
+    "compute.memory_limit",
+    "compute.threads",
+    "compute.device",
+)
+
 
 def register(app: typer.Typer) -> None:
     command(
         app,
         "explain",
-        extra=config_parameters("compute", "rewire", "dilap", "commute", *DATASET_SECTIONS),
+        extra=config_parameters(*COMPUTE_OPTIONS, "rewire", "dilap", "commute", *DATASET_SECTIONS),
         help="One node: its neighbours with times and weights, and what the model says about it.",
         short_help="A node and its neighbours: times, weights, prediction. [green]cgnn explain NODE[/green]",
         epilog="Example: cgnn explain 17 --dataset demo --figure node17.svg",

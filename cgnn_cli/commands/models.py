@@ -9,18 +9,33 @@ from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import option_name
 from cgnn_cli.models.table import MODELS
 from cgnn_cli.operators.table import uses_weights
+from cgnn_cli.presets.table import PRESETS, rows_of
 
 
 def register(app: typer.Typer) -> None:
     command(app, "models", help="The models that --model takes.", rich_help_panel="Look inside")(models)
 
 
+def known_presets(model: str) -> dict[str, list[str]]:
+    """The datasets that each preset has a row of settings for."""
+    return {name: [dataset for dataset, known in rows_of(name) if known == model] for name in PRESETS}
+
+
+def _presets_line(known: dict[str, list[str]]) -> str:
+    """All presets with their datasets; the paper's have the same for all models."""
+    found = (f"{name}: {', '.join(datasets)}" for name, datasets in known.items() if datasets and name != "paper")
+    return "; ".join(["paper", *found])
+
+
 def models(session: Session) -> Outcome:
-    table = Table("name", "what it is", "directions, its own first", "own options", "paper")
+    presets = {name: known_presets(name) for name in MODELS}
+    table = Table("name", "what it is", "directions, its own first", "own options", "presets", "paper")
     for name, model in MODELS.items():
         options = ", ".join(option_name(option) for option in model.options)
         title = f"{model.title}; reads commute weights" if uses_weights(name) else model.title
-        table.add_row(name, title, ", ".join(model.directions) or "none", options, model.paper)
+        table.add_row(
+            name, title, ", ".join(model.directions) or "none", options, _presets_line(presets[name]), model.paper
+        )
     rows = [
         {
             "name": name,
@@ -30,6 +45,7 @@ def models(session: Session) -> Outcome:
             "directions": list(model.directions),
             "paper": model.paper,
             "options": list(model.options),
+            "presets": presets[name],
         }
         for name, model in MODELS.items()
     ]

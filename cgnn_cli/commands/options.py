@@ -11,6 +11,7 @@ import typer
 
 from cgnn_cli.configs import CONFIGS, SECTIONS, StageConfig, option_name, type_hints
 from cgnn_cli.errors import CgnnError
+from cgnn_cli.presets.table import PRESETS
 from cgnn_cli.settings import DEFAULT_STORE, Settings
 from cgnn_cli.store.artifact import ROOT_TYPES
 from cgnn_cli.store.store import Store
@@ -23,9 +24,9 @@ PANELS = {"source": DATASET_PANEL, "graph": DATASET_PANEL, "compute": COMPUTE_PA
 def config_parameters(*sections: str) -> list[inspect.Parameter]:
     """The options of some sections, the last one first, or of a single key of a section (`compute.memory_limit`).
 
-    None stands for `not given`.
+    None stands for `not given`. Where there are weights or models to choose, a preset can choose them.
     """
-    parameters = []
+    parameters = [PRESET_PARAMETER] if "commute" in sections else []
     for name in reversed(sections):
         section, _, only = name.partition(".")
         for item in dataclasses.fields(SECTIONS[section]):
@@ -87,6 +88,27 @@ def _completion_store() -> Store:
         return Store(Path(DEFAULT_STORE))
 
 
+def complete_preset(incomplete: str) -> list[str]:
+    """Names of presets, for the shell."""
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
+PRESET_PARAMETER = inspect.Parameter(
+    "preset",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            autocompletion=complete_preset,
+            help=f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; others override them.",
+            show_default=False,
+            rich_help_panel=INPUT_PANEL,
+        ),
+    ],
+)
 DatasetOption = Annotated[
     str | None,
     typer.Option(

@@ -221,9 +221,10 @@ def command(
         def wrapper(**values: Any) -> None:
             common = {parameter.name: values.pop(parameter.name) for parameter in COMMON}
             flags = {name: values[name] for name in values if name in settable}
+            preset = flags.pop("preset", None)
             own_values = {name: value for name, value in values.items() if name in accepted}
             sets, file = common.pop("sets") or (), common.pop("config")
-            settings = Settings({**flags, "store": common.pop("store")}, sets, file)
+            settings = Settings({**flags, "store": common.pop("store")}, sets, file, preset=preset)
             session = Session(full_name, settings=settings, **common)
             session.finish(function(session, **own_values))
 

@@ -45,6 +45,8 @@ def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_
     if inputs:
         if "dataset" in session.settings.given:
             raise UsageError("--dataset and --input name two different starting points", "give one of them")
+        if session.settings.preset:
+            raise UsageError("--preset is for a --dataset, and --input was given", "leave one of them out")
         return named_steps(session.store, inputs)[-1]
     if dataset:
         return session.datasets(dry_run=dry_run).step(dataset, session.graph_config())
