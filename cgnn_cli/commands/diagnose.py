@@ -18,7 +18,9 @@ from cgnn_cli.resources import thread_count
 if TYPE_CHECKING:
     from cgnn_cli.experiments.verdict import Verdict
 
-COMMUTE_OPTIONS = tuple(f"commute.{field.name}" for field in dataclasses.fields(CommuteConfig) if field.name != "verify")
+COMMUTE_OPTIONS = tuple(
+    f"commute.{field.name}" for field in dataclasses.fields(CommuteConfig) if field.name != "verify"
+)
 COMPUTE_OPTIONS = ("compute.threads", "compute.memory_limit")
 
 
@@ -71,11 +73,13 @@ def diagnose_dataset(
 
 def _text(name: str, figures: dict[str, Any], verdict: Verdict, config: CommuteConfig) -> Any:
     from rich.console import Group
-    from rich.padding import Padding
+    from rich.table import Table
     from rich.text import Text
 
-    lines = [Padding(Text(f"- {reason.says}"), (0, 0, 0, 2)) for reason in verdict.reasons]
-    return Group(_table(name, figures, config), Text(verdict.headline, style="bold"), *lines)
+    reasons = Table.grid(padding=(0, 1))
+    for reason in verdict.reasons:
+        reasons.add_row(" -", Text(reason.says))
+    return Group(_table(name, figures, config), Text(verdict.headline, style="bold"), reasons)
 
 
 def _table(name: str, figures: dict[str, Any], config: CommuteConfig) -> Any:

@@ -47,7 +47,8 @@ def report_runs(
         ),
     ] = None,
     formats: Annotated[
-        str, typer.Option("--format", metavar="LIST", help="What to write: html, md, tex, csv, json; several with commas.")
+        str,
+        typer.Option("--format", metavar="LIST", help="What to write: html, md, tex, csv, json; several with commas."),
     ] = "html",
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder to write to.")] = Path("report"),
     title: Annotated[str, typer.Option("--title", help="Heading of the page.")] = "Report",
@@ -63,7 +64,8 @@ def report_runs(
     chosen = source.named(runs) if runs else source.all()
     if not chosen:
         raise UpstreamError(
-            f"the store {session.store.root} has no evaluations to report", "run `cgnn run` first, or name another --store"
+            f"the store {session.store.root} has no evaluations to report",
+            "run `cgnn run` first, or name another --store",
         )
     report = Report(source, chosen)
     drawn = bool(wanted & {"html", "md", "tex"})
@@ -71,8 +73,14 @@ def report_runs(
         session.talker.note("no figures: matplotlib is not installed (pip install 'cgnn[plot]')")
     page = report.page(title, figures=drawn)
     written = _write(report, page, wanted, output)
-    summary = {"files": [str(path) for path in written], "runs": len(report.shown), "datasets": list(report.by_dataset())}
-    summary["comparisons"] = sum(map(len, report.comparisons.values()))
+    summary = {
+        "files": [str(path) for path in written],
+        "figures": len(page.pictures),
+        "runs": len(report.shown),
+        "left_out": len(report.left_out()),
+        "datasets": list(report.by_dataset()),
+        "comparisons": sum(map(len, report.comparisons.values())),
+    }
     outcome = Outcome("\n".join(map(str, written)), {"artifact": None, "key": None, "cache": "hit", "summary": summary})
     outcome.table = _score_table(report)
     return outcome
@@ -128,7 +136,10 @@ def _csv_files(report: Report) -> dict[str, str]:
     ]
     left_out = ("splits", "test_accuracy_per_split", "made_from", "options")
     scores = [
-        {**_flat({name: value for name, value in row.items() if name not in left_out}), "options": _json(row["options"])}
+        {
+            **_flat({name: value for name, value in row.items() if name not in left_out}),
+            "options": _json(row["options"]),
+        }
         for row in values["scores"]
     ]
     return {
@@ -173,11 +184,16 @@ def _score_table(report: Report) -> Any:
     from cgnn_cli.report.scores import score_table
 
     table = score_table(report.runs, report.labels).to_table()
-    columns = [Column(name, justify="left" if table.is_text(place) else "right") for place, name in enumerate(table.columns)]
+    columns = [
+        Column(name, justify="left" if table.is_text(place) else "right") for place, name in enumerate(table.columns)
+    ]
     shown = RichTable(*columns, title=table.caption, box=box.SIMPLE_HEAD)
     styles = {"best": "bold", "second": "underline", "missing": "dim"}
     for row in table.entries():
         shown.add_row(
-            *(Text(entry.text + (f" ({entry.note})" if entry.note else ""), styles.get(entry.emphasis, "")) for entry in row)
+            *(
+                Text(entry.text + (f" ({entry.note})" if entry.note else ""), styles.get(entry.emphasis, ""))
+                for entry in row
+            )
         )
     return shown

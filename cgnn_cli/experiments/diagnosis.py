@@ -85,8 +85,9 @@ def _ratio_spread(sampled: Sampled) -> dict[str, Any]:
 def label_similarity(graph: Graph, times: CommuteTimes) -> dict[str, float] | None:
     """Squared Frobenius distances of the label-similarity matrix M to A + A^T and to C_in + C_out.
 
-    M_ij = 1 if i -> j or j -> i and the labels agree, over pairs of labelled nodes. Smaller numbers alone bring a matrix
-    nearer to M, so the distances of the best multiple of each are there too: only these compare what the weights know.
+    M_ij = 1 if i -> j or j -> i and the labels agree, over pairs of labelled nodes. Smaller numbers alone bring a
+    matrix nearer to M, so the distances of the best multiple of each are there too: only these compare what weights
+    know.
     """
     if graph.labels is None:
         return None

@@ -16,7 +16,7 @@ NOTICEABLE = 0.01  # relative gain in the distance to the labels
 HEADLINES = {
     "unlikely": "Commute times are unlikely to help here: most edges have no way back.",
     "popularity": "Commute times say hardly more than popularity here: expect no more than --solver pi-only gives.",
-    "worth trying": "Commute times are worth trying here: edges have ways back, and the times say more than popularity.",
+    "worth trying": "Commute times are worth trying here: edges have ways back, and times say more than popularity.",
     "no edges": "There are no edges with commute times, so there is nothing to weigh.",
 }
 
@@ -43,7 +43,7 @@ class Verdict:
 
 
 def judge(figures: dict[str, Any]) -> Verdict:
-    """The answer follows from ways back and from what times say beyond pi; the rest are cautions that belong with it."""
+    """The answer follows from ways back and from what times say beyond pi; the rest are cautions that go with it."""
     answer = _answer(figures)
     reasons = [] if answer == "no edges" else [_way_back(figures), _beyond_popularity(figures)]
     reasons += [reason for rule in (_labels, _homophily, _twins, _solver, _neighbours) if (reason := rule(figures))]
@@ -117,8 +117,8 @@ def _twins(figures: dict[str, Any]) -> Reason | None:
     if share is None or share < MANY_TWINS:
         return None
     says = (
-        f"{share:.0%} of the test nodes have a training node with the same out-neighbours: looking that up scores high, "
-        "so judge on a filtered version of the graph"
+        f"{share:.0%} of the test nodes have a training node with the same out-neighbours: looking that up scores "
+        "high, so judge on a filtered version of the graph"
     )
     return Reason("test_twins", share, says)
 

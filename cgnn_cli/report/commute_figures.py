@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cgnn_cli.report.style import MARKERS, PALETTE, Picture, drawing_style, legend_below, new_drawing
+from cgnn_cli.report.style import (
+    DASHES,
+    MARKERS,
+    PALETTE,
+    Picture,
+    drawing_style,
+    legend_below,
+    logarithmic,
+    new_drawing,
+)
 from cgnn_cli.store.artifact import Artifact, Header
 
 if TYPE_CHECKING:
@@ -39,16 +48,23 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> P
     with drawing_style():
         drawing = new_drawing(9, 3.3 + 0.2 * len(shown))
         left, right = drawing.subplots(1, 2)
+        drawn = set()
         for number, artifact in enumerate(shown):
             style: Any = {"color": PALETTE[number], "label": weights_label(artifact.header.config), "lw": 1.8}
-            _draw_times(left, artifact.elements["commute"], style)
+            style["ls"] = DASHES[number % len(DASHES)]
+            if (solver := solver_label(artifact.header.config)) not in drawn:
+                _draw_times(left, artifact.elements["commute"], style)
+                drawn.add(solver)
             _draw_weights(right, artifact.elements, style)
+        logarithmic(left.xaxis)
         left.set(title="commute times", xlabel="c on an edge (logarithmic)", ylabel="% of the edges")
         right.set(title="weights", xlabel="weight", ylabel="% of the edges with at most this", xlim=(-0.02, 1.02))
         for axes in (left, right):
             axes.grid()
         legend_below(drawing, right, 2)
-        caption = f"Commute times (histogram) and weights in both directions (cumulative) on the edges of {dataset}"
+        caption = (
+            f"Commute times (histogram, once for each solver) and weights in both directions (cumulative) on {dataset}"
+        )
         words = f"Distribution of commute times and of weights on {dataset} for {len(shown)} kinds of weights."
         return Picture.of(name, caption, words, drawing)
 
@@ -60,7 +76,6 @@ def _draw_times(axes: Axes, times: np.ndarray, style: dict[str, Any]) -> None:
         return
     edges = np.geomspace(positive.min() * 0.999, positive.max() * 1.001, BINS + 1)
     share = 100 * np.histogram(positive, edges)[0] / len(times)
-    axes.set_xscale("log")
     axes.stairs(share, edges, **{**style, "fill": False})
 
 
@@ -89,7 +104,9 @@ def draw_solvers(name: str, dataset: str, headers: Sequence[Header]) -> Picture 
             colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
             style: Any = {"color": colour, "marker": marker, "label": label, "markersize": 7, "capsize": 3}
             axes.errorbar(seconds, median, yerr=[[0], [max(high - median, 0)]], ls="none", **style)
-        axes.set(xscale="log", yscale="log", xlabel="seconds of the commute stage", ylabel="relative error of c")
+        axes.set(xlabel="seconds of the commute stage", ylabel="relative error of c")
+        logarithmic(axes.xaxis)
+        logarithmic(axes.yaxis)
         axes.grid()
         legend_below(drawing, axes, 2)
         caption = f"Error of the solvers against their time on {dataset}: median, up to the 95th percentile"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from cgnn_cli.report.labels import Label
+from cgnn_cli.report.labels import Label, row_name
 from cgnn_cli.report.paired import Paired, holm, paired_difference
 from cgnn_cli.report.runs import Run
-from cgnn_cli.report.table import Entry, Table
+from cgnn_cli.report.table import DASH, Entry, Table
 
 MOST_PAIRS = 28  # of 8 runs; more runs are compared with the best only
 LEVEL = 0.05
@@ -59,11 +59,11 @@ def _comparable(runs: Sequence[Run]) -> list[list[Run]]:
 
 def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]) -> Table:
     """Differences of test accuracy, with their p values."""
-    rows = [
+    rows: list[list[Entry | str]] = [
         [
-            str(labels[each.first.key]),
-            str(labels[each.second.key]),
-            f"{100 * each.paired.mean:+.2f}" + ("" if each.paired.error is None else f" ± {100 * each.paired.error:.2f}"),
+            row_name(labels[each.first.key]),
+            row_name(labels[each.second.key]),
+            _difference(each.paired),
             str(each.paired.runs),
             _p_value(each.paired.t_test),
             _p_value(each.paired.sign_flips),
@@ -72,15 +72,21 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
         for each in comparisons
     ]
     count = len(comparisons)
+    against = {each.first.key for each in comparisons}
+    best = " with the highest mean" if count > 1 and len(against) == 1 else ""
     caption = (
-        f"{comparisons[0].first.dataset}: {count} paired comparison{'s' if count > 1 else ''} of test accuracy in "
-        f"percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over the {count} in bold"
+        f"{comparisons[0].first.dataset}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
+        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over the {count} in bold"
     )
     columns = ("run", "against", "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
     return Table(caption, columns, rows, heads=2)
 
 
+def _difference(paired: Paired) -> str:
+    return f"{100 * paired.mean:+.2f}" + ("" if paired.error is None else f" ± {100 * paired.error:.2f}")
+
+
 def _p_value(p: float | None) -> str:
     if p is None:
-        return "–"
+        return DASH
     return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"

@@ -1,4 +1,4 @@
-"""Figures of scores: accuracies, learning curves, time, confusion, sensitivity. Each is drawn where runs have the data."""
+"""Figures of scores: accuracies, learning curves, time, confusion, sensitivity; each drawn where runs have the data."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cgnn_cli.report.beside import beside_paper
 from cgnn_cli.report.labels import Label
 from cgnn_cli.report.runs import Run
 from cgnn_cli.report.style import (
+    DASHES,
     GRID,
     INK,
     MARKERS,
@@ -21,9 +22,12 @@ from cgnn_cli.report.style import (
     Picture,
     drawing_style,
     legend_below,
+    logarithmic,
     new_drawing,
     short,
 )
+
+from cgnn_cli.report.table import DASH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +44,7 @@ def draw_scores(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, 
         return None
     ordered = sorted(runs, key=lambda run: run.mean)
     with drawing_style():
-        drawing = new_drawing(7.6, 1.25 + 0.36 * len(ordered))
+        drawing = new_drawing(9, 1.25 + 0.32 * len(ordered))
         axes = drawing.subplots()
         for place, run in enumerate(ordered):
             axes.plot([100 * value for value in run.accuracies], [place] * len(run.splits), "|", color=MUTED, ms=9)
@@ -78,17 +82,21 @@ def draw_learning(
         drawing = new_drawing(9, 3.6 + 0.2 * len(shown))
         left, right = drawing.subplots(1, 2)
         for number, (run, found) in enumerate(shown):
-            style: Any = {"color": PALETTE[number], "label": short(str(labels[run.key])), "lw": 1.8}
+            style: Any = {"color": PALETTE[number], "label": short(str(labels[run.key]), 90), "lw": 1.8}
+            style["ls"] = DASHES[number % len(DASHES)]
             left.plot(*_median_curve([history["loss"] for history in found]), **style)
             epochs, values = _median_curve([history["validation_accuracy"] for history in found])
             right.plot(epochs, 100 * values, **style)
             right.plot(epochs[values.argmax()], 100 * values.max(), MARKERS[number], color=PALETTE[number], ms=6)
-        left.set(title="training loss", xlabel="epoch", yscale="log")
+        left.set(title="training loss", xlabel="epoch")
+        logarithmic(left.yaxis)
         right.set(title="validation accuracy in %", xlabel="epoch")
         for axes in (left, right):
             axes.grid()
         legend_below(drawing, left, 1 if max(len(str(labels[run.key])) for run, _ in shown) > 40 else 2)
-        rest = f"; the {len(shown)} runs with the highest test accuracy of {len(known)}" if len(known) > len(shown) else ""
+        rest = (
+            f"; the {len(shown)} runs with the highest test accuracy of {len(known)}" if len(known) > len(shown) else ""
+        )
         caption = f"Learning curves on {dataset}, median over the splits; a mark at the highest value{rest}"
         words = f"Training loss and validation accuracy by epoch of {len(shown)} runs on {dataset}."
         return Picture.of(name, caption, words, drawing)
@@ -115,22 +123,16 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
         axes = drawing.subplots()
         for number, (seconds, run) in enumerate(timed):
             kind, rest = number % MOST_CURVES, number >= MOST_CURVES
-            label = ("others" if number == MOST_CURVES else None) if rest else short(str(labels[run.key]), 60)
+            label = ("others" if number == MOST_CURVES else None) if rest else short(str(labels[run.key]), 80)
             style: Any = {"color": MUTED if rest else PALETTE[kind], "label": label, "markersize": 4 if rest else 8}
             axes.errorbar(seconds, 100 * run.mean, yerr=100 * run.std, fmt="." if rest else MARKERS[kind], **style)
-        axes.set(xscale="log", xlabel="seconds of one training and the stages before it", ylabel="test accuracy in %")
-        _widen(axes)
-        axes.grid(which="both")
+        axes.set(xlabel="seconds of one training and the stages before it", ylabel="test accuracy in %")
+        logarithmic(axes.xaxis)
+        axes.grid()
         legend_below(drawing, axes, 1)
         caption = f"Accuracy against time on {dataset}: seconds as recorded when each artifact was made"
         words = f"Scatter plot of test accuracy against seconds for {len(timed)} runs on {dataset}."
         return Picture.of(name, caption, words, drawing)
-
-
-def _widen(axes: Axes) -> None:
-    """At least two labelled powers of ten on a logarithmic x axis."""
-    low, high = axes.get_xlim()
-    axes.set_xlim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
 
 
 def draw_confusion(
@@ -158,10 +160,10 @@ def _draw_cells(
     axes: Axes, values: np.ndarray, columns: Sequence[str], rows: Sequence[str], form: str, limits: tuple[float, float]
 ) -> None:
     """A heat map whose cells carry their numbers; empty cells say so."""
-    colours = axes.pcolormesh(values, cmap="cividis", vmin=limits[0], vmax=limits[1], edgecolor=GRID, linewidth=0.6)
+    axes.pcolormesh(values, cmap="cividis", vmin=limits[0], vmax=limits[1], edgecolor=GRID, linewidth=0.6)
     for (row, column), value in np.ndenumerate(values):
-        dark = np.isnan(value) or colours.norm(value) < 0.55
-        said = "–" if np.isnan(value) else form.format(value)
+        dark = (value - limits[0]) / (limits[1] - limits[0]) < 0.55
+        said = DASH if np.isnan(value) else form.format(value)
         ink = MUTED if np.isnan(value) else ("#ffffff" if dark else "#101418")
         axes.text(column + 0.5, row + 0.5, said, ha="center", va="center", fontsize=8.5, color=ink)
     axes.set_xticks(np.arange(len(columns)) + 0.5, columns)

@@ -1,4 +1,4 @@
-"""Where the numbers of a run come from: every artifact with its key, command, versions and seconds. Hosts are left out."""
+"""Where the numbers of a run come from: its artifacts with key, command, versions and seconds. Hosts are left out."""
 
 from __future__ import annotations
 
@@ -42,8 +42,9 @@ def provenance_details(run: Run, label: Label) -> Details:
         [role, header.key, f"{header.seconds:,.2f}", str(header.provenance.get("command", ""))]
         for role, header in _ordered(run)
     ]
-    made = Table(f"Artifacts of {label} on {run.dataset}", ("artifact", "key", "seconds", "command"), rows, 2, frozenset({3}))
-    title = f"{run.dataset}: {label} – eval {run.key[:12]}"
+    columns = ("artifact", "key", "seconds", "command")
+    made = Table(f"Artifacts of {label} on {run.dataset}", columns, rows, words=frozenset({1}), prose=frozenset({3}))
+    title = f"{run.dataset}: {label}, eval {run.key[:12]}"
     return Details(title, [made, f"Options: {_options(run)}.", f"Versions: {_versions(run)}."])
 
 

@@ -8,11 +8,12 @@ from typing import Any
 
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.report.beside import beside_paper
-from cgnn_cli.report.labels import Label
+from cgnn_cli.report.labels import Label, row_name
 from cgnn_cli.report.runs import Run
-from cgnn_cli.report.table import Entry, Table
+from cgnn_cli.report.table import DASH, Entry, Table
 
-MISSING = Entry("–", "missing")
+MISSING = Entry(DASH, "missing")
+RowName = tuple[Entry | str, ...]
 
 
 @dataclass(frozen=True)
@@ -40,31 +41,29 @@ class Cell:
 class ScoreTable:
     """Cells by row and column; where there is none, the table shows that it is missing.
 
-    Each row is named by `heads` words, like a model, its setting and its direction.
+    Each row is named by as many entries as there are `heads`, like a model and its direction.
     """
 
     caption: str
     heads: Sequence[str]
     columns: Sequence[str]
-    cells: dict[tuple[Sequence[str], str], Cell] = field(default_factory=dict)
+    cells: dict[tuple[RowName, str], Cell] = field(default_factory=dict)
 
-    def rows(self) -> list[Sequence[str]]:
+    def rows(self) -> list[RowName]:
         return list(dict.fromkeys(row for row, _ in self.cells))
 
     def to_table(self) -> Table:
         """Best bold and second underlined in each column, among the cells with the most runs of that column."""
         emphasis = {column: self._emphasis(column) for column in self.columns}
         rows = [[*row, *(self._entry(row, column, emphasis[column]) for column in self.columns)] for row in self.rows()]
-        used = [place for place in range(len(self.heads)) if any(row[place] for row in rows)]
-        kept = [[*(row[place] for place in used), *row[len(self.heads) :]] for row in rows]
-        return Table(self.caption, [*(self.heads[place] for place in used), *self.columns], kept, heads=len(used))
+        return Table(self.caption, [*self.heads, *self.columns], rows, words=frozenset(range(1, len(self.heads))))
 
-    def _entry(self, row: Sequence[str], column: str, emphasis: dict[float, str]) -> Entry:
+    def _entry(self, row: RowName, column: str, emphasis: dict[float, str]) -> Entry:
         cell = self.cells.get((row, column))
         if cell is None:
             return MISSING
         if cell.mean is None:
-            return Entry(cell.note or "–", "missing")
+            return Entry(cell.note or DASH, "missing")
         ranked = cell.runs == self._most_runs(column)
         notes = ", ".join(filter(None, (cell.counted(), cell.note)))
         return Entry(spread(cell.mean, cell.std), emphasis.get(cell.mean, "") if ranked else "", notes)
@@ -98,18 +97,20 @@ def score_table(runs: Sequence[Run], labels: dict[str, Label]) -> ScoreTable:
     directions: dict[Label, list[str]] = {}
     for run in shown:
         directions.setdefault(labels[run.key], []).append(run.direction)
-    heads = {label: (label.model, label.setting, ", ".join(dict.fromkeys(found))) for label, found in directions.items()}
-    ordered = sorted(shown, key=lambda run: (-_best(labels[run.key].model, shown), str(labels[run.key])))
-    return ScoreTable(
-        caption="Test accuracy in %: mean ± population standard deviation over the splits, and in brackets their number",
-        heads=("model", "setting", "direction"),
-        columns=list(dict.fromkeys(run.dataset for run in shown)),
-        cells={(heads[labels[run.key]], run.dataset): cell_of(run) for run in ordered},
+    names: dict[Label, RowName] = {
+        label: (row_name(label), ", ".join(dict.fromkeys(found))) for label, found in directions.items()
+    }
+    best = {label: max(run.mean for run in shown if labels[run.key] == label) for label in directions}
+    model_best = {label: max(best[other] for other in best if other.model == label.model) for label in best}
+    ordered = sorted(
+        shown, key=lambda run: (-model_best[labels[run.key]], -best[labels[run.key]], str(labels[run.key]))
     )
-
-
-def _best(model: str, runs: Sequence[Run]) -> float:
-    return max(run.mean for run in runs if run.model == model)
+    return ScoreTable(
+        caption="Test accuracy in %: mean ± population standard deviation over the splits, in brackets their number",
+        heads=("model", "direction"),
+        columns=list(dict.fromkeys(run.dataset for run in shown)),
+        cells={(names[labels[run.key]], run.dataset): cell_of(run) for run in ordered},
+    )
 
 
 def shown_runs(runs: Sequence[Run], labels: dict[str, Label]) -> list[Run]:
@@ -128,14 +129,16 @@ def paper_table(runs: Sequence[Run], labels: dict[str, Label]) -> Table | None:
     for run in runs:
         found = beside_paper(run)
         if found is not None:
-            gap = "–" if found.difference is None else f"{found.difference:+.2f}"
-            within = {True: "yes", False: "no", None: "–"}[found.within]
+            gap = DASH if found.difference is None else f"{found.difference:+.2f}"
+            within = {True: "yes", False: "no", None: DASH}[found.within]
             here = Entry(spread(100 * run.mean, 100 * run.std), note=cell_of(run).counted())
             notes = "; ".join(filter(None, (found.result.setting, *found.notes)))
-            rows.append([str(labels[run.key]), run.dataset, here, found.result.text, gap, within, notes])
+            rows.append([row_name(labels[run.key]), run.dataset, here, found.result.text, gap, within, notes])
     columns = ("run", "dataset", "here", "paper", "difference", "within one std", "paper's setting; notes")
-    caption = "Beside the paper, in %. Within one std: the difference is at most the standard deviation the paper prints"
-    return Table(caption, columns, rows, heads=2, left=frozenset({6})) if rows else None
+    caption = (
+        "Beside the paper, in %. Within one std: the difference is at most the standard deviation the paper prints"
+    )
+    return Table(caption, columns, rows, words=frozenset({1, 5}), prose=frozenset({6})) if rows else None
 
 
 def score_values(run: Run, label: Label) -> dict[str, Any]:

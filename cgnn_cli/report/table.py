@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+DASH = "\u2013"  # what stands where there is nothing
 TEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -17,8 +18,8 @@ TEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
+    "\u2212": "$-$",
+    "\u2013": "--",
     "†": r"$\dagger$",
     "≤": r"$\le$",
     "…": r"\dots{}",
@@ -38,20 +39,22 @@ class Entry:
 class Table:
     """A table with a caption. The first `heads` columns of a row name it; the rest are aligned right as numbers.
 
-    `left` are columns of words among the rest. A cell is an Entry, or a string for one without emphasis.
+    `words` are columns of single words among the rest, `prose` those of longer text. A cell is an Entry, or a string
+    for one without emphasis.
     """
 
     caption: str
     columns: Sequence[str]
     rows: Sequence[Sequence[Entry | str]]
     heads: int = 1
-    left: frozenset[int] = field(default_factory=frozenset)
+    words: frozenset[int] = frozenset()
+    prose: frozenset[int] = frozenset()
 
     def entries(self) -> list[list[Entry]]:
         return [[cell if isinstance(cell, Entry) else Entry(cell) for cell in row] for row in self.rows]
 
     def is_text(self, column: int) -> bool:
-        return column < self.heads or column in self.left
+        return column < self.heads or column in self.words | self.prose
 
 
 def to_markdown(table: Table) -> str:
@@ -89,13 +92,14 @@ def to_latex(table: Table, label: str = "") -> str:
             r"  \centering",
             f"  \\caption{{{escape_latex(table.caption)}}}",
             *([f"  \\label{{tab:{label}}}"] if label else []),
+            r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             f"  \\begin{{tabular}}{{{columns}}}",
             r"    \toprule",
             "    " + " & ".join(escape_latex(name) for name in table.columns) + r" \\",
             r"    \midrule",
             *("    " + row for row in rows),
             r"    \bottomrule",
-            r"  \end{tabular}",
+            r"  \end{tabular}}",
             r"\end{table}",
             "",
         ]
