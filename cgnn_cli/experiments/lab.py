@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import CONFIGS, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
-from cgnn_cli.errors import StoppedEarly
+from cgnn_cli.errors import CgnnError, StoppedEarly
 from cgnn_cli.experiments.rows import Row, chosen_rows
 from cgnn_cli.pipeline import Step, plan
 from cgnn_cli.runner import Reporter, Runner
@@ -79,7 +79,8 @@ class Lab:
     stopper: Stopper = field(default_factory=Stopper)
     listener: Listener | None = None
     _begun: float = field(default_factory=time.monotonic)
-    _graphs: dict[tuple[str, GraphConfig], Step] = field(default_factory=dict)
+    _graphs: dict[tuple[str, GraphConfig], Step | CgnnError] = field(default_factory=dict)
+    _summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def runner(self) -> Runner:
@@ -111,13 +112,21 @@ class Lab:
 
         With a time limit a trial may have been done on some of its splits only.
         """
-        found = {trial.name: TrialResult(trial) for trial in trials}
+        found = {trial.name: self._outset(trial) for trial in trials}
         for most in (*(ROUNDS if self.asked.max_minutes is not None else ()), None):
             waiting = [_cut(trial, most) for trial in trials if found[trial.name].status != "failed"]
             for result in self._run(waiting, test, share):
                 if result.status != "not run" or found[result.trial.name].status == "not run":
                     found[result.trial.name] = result
         return found
+
+    def _outset(self, trial: Trial) -> TrialResult:
+        """A trial that has not run; where its graph cannot be had, that is known before."""
+        try:
+            self.step("graph", trial.dataset, _form(trial.settings))
+        except CgnnError as error:
+            return TrialResult(trial, "failed", message_of(error))
+        return TrialResult(trial)
 
     def _run(self, trials: Sequence[Trial], test: bool, share: float) -> list[TrialResult]:
         return run_trials(
@@ -151,13 +160,26 @@ class Lab:
         chosen = Settings.of(settings or {}, dataset)
         form = chosen.config("graph")
         assert isinstance(form, GraphConfig)
-        if (dataset, form) not in self._graphs:
-            datasets = Datasets(self.store, self.source, self.listener, self.runner.data)
-            self._graphs[dataset, form] = datasets.step(dataset, form)
-        graph = self._graphs[dataset, form]
+        graph = self._graph(dataset, form)
         if stage == "graph":
             return graph
         return plan(stage, graph, {name: chosen.config(name) for name in CONFIGS}, ())
+
+    def _graph(self, dataset: str, form: GraphConfig) -> Step:
+        """The step of a graph; one that cannot be had, as it cannot be downloaded, is not asked for again."""
+        if (dataset, form) not in self._graphs:
+            datasets = Datasets(self.store, self.source, self.listener, self.runner.data)
+            try:
+                step = datasets.step(dataset, form)
+                self._summaries[step.key] = self.runner.obtain(step)[0].summary
+            except CgnnError as error:
+                self._graphs[dataset, form] = error
+            else:
+                self._graphs[dataset, form] = step
+        found = self._graphs[dataset, form]
+        if isinstance(found, CgnnError):
+            raise found
+        return found
 
     def seconds_before(self, stage: str, dataset: str, settings: dict[str, Any]) -> float:
         """Cold seconds of a stage and those before it, as recorded when each was made."""
@@ -167,13 +189,19 @@ class Lab:
 
     def split_count(self, dataset: str, settings: dict[str, Any] | None = None) -> int | None:
         """The number of splits of a dataset; None where it cannot be had."""
-        header = self.obtain("graph", dataset, _form(settings)).header
-        return int(header.summary["splits"]) if header else None
+        summary = self.graph_summary(dataset, settings)
+        return int(summary["splits"]) if summary else None
 
     def is_standin(self, dataset: str) -> bool:
         """Whether what stands here for a dataset is not the graph of that name."""
-        header = self.obtain("graph", dataset).header
-        return header is not None and "standin" in header.summary
+        return "standin" in self.graph_summary(dataset)
+
+    def graph_summary(self, dataset: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The figures of a graph that are known without loading it; empty where it cannot be had."""
+        try:
+            return self._summaries[self.step("graph", dataset, _form(settings)).key]
+        except CgnnError:
+            return {}
 
     def runs(self, results: Iterable[TrialResult]) -> dict[str, Run]:
         """The evaluations of finished trials by the names of these, with all that they were made from."""

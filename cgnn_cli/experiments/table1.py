@@ -10,19 +10,10 @@ from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, r
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import NAMES, find_result
 from cgnn_cli.experiments.rows import ROWS
+from cgnn_cli.experiments.table import ALL
 from cgnn_cli.report.labels import Label
 from cgnn_cli.report.style import Picture
 
-DATASETS = (
-    "squirrel",
-    "chameleon",
-    "citeseer",
-    "cora-ml",
-    "am-photo",
-    "snap-patents",
-    "roman-empire",
-    "arxiv-year",
-)
 OWN = ("cgnn", "cgnn-paper")  # the rows that the paper's CGNN stands beside; it has no controls and no extension
 
 
@@ -44,7 +35,7 @@ def run(lab: Lab) -> Findings:
 def plans(lab: Lab) -> list[Planned]:
     """All rows on each dataset, the datasets in the paper's order."""
     found = []
-    for dataset in lab.datasets(DATASETS):
+    for dataset in lab.datasets(ALL):
         for name, row in lab.rows(ROWS).items():
             printed = find_result("table1", NAMES[row.model], dataset) if _is_printed(name) else None
             found.append(planned(lab, row, dataset, row.on(dataset), printed=printed))
