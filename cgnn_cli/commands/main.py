@@ -9,7 +9,21 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from cgnn_cli.commands import cache, config, data, explain, inspect, models, predict, run, stages, sweep
+from cgnn_cli.commands import (
+    cache,
+    config,
+    data,
+    diagnose,
+    explain,
+    inspect,
+    models,
+    predict,
+    report,
+    reproduce,
+    run,
+    stages,
+    sweep,
+)
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.signals import Interrupted, Terminated
@@ -47,7 +61,7 @@ def cgnn(
         os.environ["CGNN_DEBUG"] = "1"
 
 
-for group in (stages, run, sweep, predict, explain, data, inspect, cache, models, config):
+for group in (stages, run, sweep, predict, explain, reproduce, report, data, diagnose, inspect, cache, models, config):
     group.register(app)
 
 

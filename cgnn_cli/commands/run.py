@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Annotated, Any, Literal
 
 import typer
@@ -29,6 +28,7 @@ from cgnn_cli.configs import CommuteConfig, StageConfig, TrainConfig
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import UsageError
 from cgnn_cli.pipeline import COMMANDS, Step, plan
+from cgnn_cli.report.paired import paired_difference
 from cgnn_cli.runner import Runner
 from cgnn_cli.settings import Resolved
 from cgnn_cli.store.artifact import Header
@@ -142,16 +142,6 @@ def _title(runner: Runner, step: Step) -> str:
     return f"{config['solver']}, {config['proximity']}" + (f" {scale}" if scale != 1.0 else "")
 
 
-def paired_difference(a: list[float], b: list[float]) -> tuple[float, float | None]:
-    """Mean of a - b over the splits, and its standard error; a single split has none."""
-    gaps = [x - y for x, y in zip(a, b, strict=True)]
-    mean = sum(gaps) / len(gaps)
-    if len(gaps) < 2:
-        return mean, None
-    variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
-    return mean, math.sqrt(variance / len(gaps))
-
-
 def _comparison_values(rows: dict[str, Header]) -> list[dict[str, Any]]:
     return [
         {
@@ -194,5 +184,5 @@ def _spread(values: dict[str, float]) -> str:
 
 def _difference(header: Header, first: Header) -> str:
     figures = "test_accuracy_per_split"
-    mean, error = paired_difference(header.summary[figures], first.summary[figures])
-    return f"{100 * mean:+.2f}" + ("" if error is None else f" ± {100 * error:.2f}")
+    gap = paired_difference(header.summary[figures], first.summary[figures])
+    return f"{100 * gap.mean:+.2f}" + ("" if gap.error is None else f" ± {100 * gap.error:.2f}")

@@ -28,13 +28,13 @@ def _edge_statistics(graph: Graph) -> dict[str, Any]:
         "sinks": int((out_degree == 0).sum()),
         "sources": int((in_degree == 0).sum()),
         "isolated": int(((out_degree == 0) & (in_degree == 0)).sum()),
-        "reciprocity": _reciprocity(clean),
+        "reciprocity": reciprocity_of(clean),
         "components": components,
         "largest_component": int(np.bincount(component).max()),
     }
 
 
-def _reciprocity(clean: csr_array) -> float:
+def reciprocity_of(clean: csr_array) -> float:
     """The share of edges whose reverse is an edge too."""
     pattern = csr_array((np.ones(clean.nnz), clean.indices, clean.indptr), shape=clean.shape)
     return float(pattern.multiply(pattern.T).sum() / max(clean.nnz, 1))

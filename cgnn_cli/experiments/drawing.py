@@ -1,0 +1,105 @@
+"""Figures of the experiments: curves over an option, points in a plane, cumulative shares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+from cgnn_cli.report.style import (
+    DASHES,
+    MARKERS,
+    PALETTE,
+    Picture,
+    drawing_style,
+    legend_below,
+    logarithmic,
+    new_drawing,
+)
+
+LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points (x, y, deviation of y) in order."""
+
+    label: str
+    points: Sequence[tuple[float, float, float]]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A labelled point with the deviation of its y."""
+
+    label: str
+    x: float
+    y: float
+    deviation: float
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is installed; without it a page has tables alone."""
+    return find_spec("matplotlib") is not None
+
+
+def draw_curves(name: str, caption: str, curves: Sequence[Curve]) -> Picture | None:
+    """Test accuracy over one option each, side by side; the values of the option are evenly spaced."""
+    shown = [curve for curve in curves if curve.points]
+    if not shown:
+        return None
+    with drawing_style():
+        drawing = new_drawing(4.5 * len(shown), 3.2)
+        panels = drawing.subplots(1, len(shown), sharey=True, squeeze=False)[0]
+        for axes, curve in zip(panels, shown, strict=True):
+            values, means, deviations = zip(*curve.points, strict=True)
+            places = range(len(values))
+            axes.errorbar(places, means, yerr=deviations, fmt="o-", color=PALETTE[0], capsize=3, lw=1.8)
+            axes.set_xticks(places, [f"{value:g}" for value in values])
+            axes.set(xlabel=curve.label)
+            axes.grid()
+        panels[0].set_ylabel("test accuracy in %")
+        words = "; ".join(f"{curve.label}: {_best(curve)}" for curve in shown)
+        return Picture.of(name, f"{caption}: mean and deviation over the splits", f"{caption}. {words}.", drawing)
+
+
+def _best(curve: Curve) -> str:
+    value, mean, _ = max(curve.points, key=lambda point: point[1])
+    return f"highest at {value:g} with {mean:.1f} %"
+
+
+def draw_points(name: str, caption: str, points: Sequence[Point], across: str) -> Picture | None:
+    """Test accuracy against a figure on a logarithmic axis."""
+    if len(points) < 2:
+        return None
+    with drawing_style():
+        drawing = new_drawing(7.6, 3.6 + 0.1 * len(points))
+        axes = drawing.subplots()
+        for number, point in enumerate(points):
+            style: Any = {"color": PALETTE[number % len(PALETTE)], "fmt": MARKERS[number % len(MARKERS)], "capsize": 3}
+            place = max(point.x, LEAST_ERROR)
+            axes.errorbar(place, point.y, yerr=point.deviation, label=point.label, markersize=7, **style)
+        axes.set(xlabel=across, ylabel="test accuracy in %")
+        logarithmic(axes.xaxis)
+        axes.grid()
+        legend_below(drawing, axes, 2)
+        words = "; ".join(f"{point.label}: {point.y:.1f} % at {point.x:.2g}" for point in points)
+        return Picture.of(name, caption, f"Scatter plot. {words}.", drawing)
+
+
+def draw_shares(name: str, caption: str, curves: Sequence[Curve], across: str) -> Picture | None:
+    """Cumulative shares in per cent, one line each."""
+    shown = [curve for curve in curves if curve.points][: len(PALETTE)]
+    if not shown:
+        return None
+    with drawing_style():
+        drawing = new_drawing(7.6, 3.8)
+        axes = drawing.subplots()
+        for number, curve in enumerate(shown):
+            style: Any = {"color": PALETTE[number], "ls": DASHES[number % len(DASHES)], "lw": 1.8, "label": curve.label}
+            axes.plot([point[0] for point in curve.points], [point[1] for point in curve.points], **style)
+        axes.set(xlabel=across, ylabel="% of the edges with at most this")
+        axes.grid()
+        legend_below(drawing, axes, 3)
+        return Picture.of(name, caption, f"{caption}, for {', '.join(curve.label for curve in shown)}.", drawing)

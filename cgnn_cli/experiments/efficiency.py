@@ -1,0 +1,76 @@
+"""efficiency: accuracy against running time of every model, with cold seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cgnn_cli.experiments.cells import Measured
+from cgnn_cli.experiments.drawing import can_draw
+from cgnn_cli.experiments.findings import Findings, measure, planned, record_all
+from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.paper import find_result
+from cgnn_cli.experiments.remarks import TIMES
+from cgnn_cli.experiments.rows import ROWS
+from cgnn_cli.experiments.table import EFFICIENCY
+from cgnn_cli.experiments.variants import cold_seconds
+from cgnn_cli.report.labels import Label
+from cgnn_cli.report.page import Section
+from cgnn_cli.report.style import Picture
+from cgnn_cli.report.table import Entry, Table
+
+USUAL = [name for name, row in ROWS.items() if row.model != "cgnn" or name in ("cgnn", "cgnn-paper", "cgnn-none")]
+
+
+def run(lab: Lab) -> Findings:
+    """Train all models, and order them by their seconds."""
+    datasets = lab.datasets(EFFICIENCY)
+    rows = lab.rows(USUAL).values()
+    measured = measure(lab, [planned(lab, row, dataset, row.on(dataset)) for dataset in datasets for row in rows])
+    findings = Findings()
+    parts = []
+    for dataset in datasets:
+        there = [each for each in measured if each.column == dataset]
+        parts.append(Section(dataset, [f"The paper: {_said(dataset)}.", time_table(there), *draw(lab, dataset, there)]))
+    findings.add("Accuracy against time", [f"Seconds of one training and all stages before it; {TIMES}."], parts)
+    record_all(findings, measured)
+    for record, each in zip(findings.records, measured, strict=True):
+        record["seconds"] = cold_seconds(each.result)
+        record["seconds_before_training"] = each.result.preparation_seconds
+    return findings
+
+
+def _said(dataset: str) -> str:
+    printed = find_result("efficiency", "CGNN", dataset, metric="")
+    return printed.setting if printed else "nothing about this dataset"
+
+
+def time_table(measured: Sequence[Measured]) -> Table:
+    """Models from the fastest to the slowest; those without a time last."""
+    ordered = sorted(measured, key=lambda each: cold_seconds(each.result) or float("inf"))
+    rows: list[list[Entry | str]] = []
+    for place, each in enumerate(ordered, 1):
+        seconds = cold_seconds(each.result)
+        if each.mean is None or seconds is None:
+            rows.append([each.row, Entry(each.status, "missing", each.result.message), "", "", ""])
+        else:
+            before = f"{each.result.preparation_seconds:,.2f}"
+            rows.append(
+                [each.row, f"{place}", f"{seconds:,.2f}", before, Entry(f"{each.mean:.2f}", note=each.cell().counted())]
+            )
+    columns = ("model", "place", "seconds", "before training", "test accuracy")
+    return Table("Cold seconds as recorded when each artifact was made, and test accuracy in %", columns, rows)
+
+
+def draw(lab: Lab, dataset: str, measured: Sequence[Measured]) -> list[Picture]:
+    """Accuracy against seconds as a scatter plot."""
+    if not can_draw():
+        return []
+    from cgnn_cli.report.figures import draw_time
+
+    runs = lab.runs([each.result for each in measured])
+    labels = {
+        runs[each.result.trial.name].key: Label(each.row, "") for each in measured if each.result.trial.name in runs
+    }
+    unique = {run.key: run for run in runs.values()}
+    picture = draw_time(f"time-{dataset}", dataset, list(unique.values()), labels)
+    return [picture] if picture else []

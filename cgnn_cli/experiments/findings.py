@@ -1,0 +1,85 @@
+"""What an experiment found: sections of a page, and one record for each cell for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cgnn_cli.experiments.cells import STANDIN, Measured, failures
+from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.paper import PaperResult
+from cgnn_cli.experiments.remarks import remarks_on
+from cgnn_cli.experiments.rows import Chosen, Row
+from cgnn_cli.report.page import Block, Section
+from cgnn_cli.trials import Trial, TrialResult
+
+
+@dataclass
+class Findings:
+    """Sections in the order of the page; records, a row of the CSV file each; the number of cells by their status."""
+
+    sections: list[Section] = field(default_factory=list)
+    records: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, title: str, blocks: Iterable[Block | None], parts: Sequence[Section] = ()) -> None:
+        """A section of the blocks that there are, if there are any."""
+        if (found := [block for block in blocks if block is not None]) or parts:
+            self.sections.append(Section(title, found, parts))
+
+    def counts(self) -> dict[str, int]:
+        """How many records there are of each status."""
+        found: dict[str, int] = {}
+        for record in self.records:
+            status = str(record.get("status", "done"))
+            found[status] = found.get(status, 0) + 1
+        return found
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A trial of an experiment with its place in the table, and the paper's figure for it."""
+
+    trial: Trial
+    row: str
+    column: str
+    printed: PaperResult | None = None
+    notes: tuple[str, ...] = ()
+
+
+def planned(
+    lab: Lab,
+    row: Row,
+    dataset: str,
+    chosen: Chosen,
+    *,
+    column: str = "",
+    title: str = "",
+    printed: PaperResult | None = None,
+    notes: Sequence[str] = (),
+) -> Planned:
+    """A row on a dataset, by default in the dataset's column."""
+    title, column = title or row.title, column or dataset
+    trial = lab.trial(f"{title} | {dataset} | {column}", dataset, chosen.settings)
+    origin = () if chosen.origin == f"{row.preset} preset" else (chosen.origin,)
+    return Planned(trial, title, column, printed, (*origin, *chosen.notes, *notes, *remarks_on(dataset, row.model)))
+
+
+def measure(lab: Lab, plans: Sequence[Planned]) -> list[Measured]:
+    """Train what is planned, and put each result into its place."""
+    results = lab.train([plan.trial for plan in plans])
+    return [_measured(lab, plan, results[plan.trial.name]) for plan in plans]
+
+
+def _measured(lab: Lab, plan: Planned, result: TrialResult) -> Measured:
+    standin = lab.is_standin(plan.trial.dataset)
+    notes = (*plan.notes, *((STANDIN,) if standin else ()))
+    expected = lab.split_count(plan.trial.dataset, plan.trial.settings)
+    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin)
+
+
+def record_all(findings: Findings, measured: Sequence[Measured]) -> None:
+    """Add the records of cells, and the failed ones as a section of their own."""
+    findings.records += [each.to_json() for each in measured]
+    if (table := failures(measured)) is not None:
+        findings.add("What failed", [table])

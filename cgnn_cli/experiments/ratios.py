@@ -1,0 +1,121 @@
+"""ratios: what commute times say beyond popularity, and how many neighbours the weights leave, on each dataset."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cgnn_cli.experiments.cells import DASH
+from cgnn_cli.experiments.drawing import Curve, can_draw, draw_shares
+from cgnn_cli.experiments.findings import Findings
+from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.label_distances import weights_of
+from cgnn_cli.experiments.table import SMALL
+from cgnn_cli.experiments.walks import true_times
+from cgnn_cli.graph import CommuteTimes, Dilap
+from cgnn_cli.numerics.verify import spearman
+from cgnn_cli.report.style import Picture
+from cgnn_cli.report.table import Entry, Table
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+RATIO = (
+    "r = c / (1/pi_i + 1/pi_j) on every edge, from true times. Where r is nearly the same on all edges, commute times "
+    "order the neighbours as their popularity does."
+)
+
+
+def run(lab: Lab) -> Findings:
+    """The distribution of the ratio, and effective neighbours for several kinds of weights."""
+    findings = Findings()
+    datasets = lab.datasets(SMALL)
+    found = {dataset: ratios_of(lab, dataset) for dataset in datasets}
+    spread_rows: list[list[Entry | str]] = []
+    for dataset, ratio in found.items():
+        row = _ratio_record(dataset, ratio)
+        findings.records.append(row)
+        shown: list[Entry | str] = [f"{value:.3f}" for value in row["quantiles"]] or [
+            Entry(row["status"], "missing", row["message"])
+        ]
+        rank = DASH if row["spearman_with_pi"] is None else f"{row['spearman_with_pi']:.4f}"
+        spread_rows.append([dataset, *shown, *[DASH] * (len(QUANTILES) - len(shown)), rank])
+    columns = ("dataset", *(f"{level:.0%}" for level in QUANTILES), "Spearman of c with 1/pi_i + 1/pi_j")
+    table = Table("Quantiles of the ratio over the edges", columns, spread_rows)
+    findings.add("The ratio", [RATIO, table, *draw(found)])
+    neighbours = [record for dataset in datasets for record in _neighbours(lab, dataset)]
+    findings.records += neighbours
+    findings.add("Effective neighbours", [neighbour_table(neighbours)])
+    return findings
+
+
+def ratios_of(lab: Lab, dataset: str) -> tuple[np.ndarray, float | None] | str:
+    """The ratio of each edge that has one, and the rank correlation of c with its base; or why there are none."""
+    settings = {**true_times(lab, dataset), "commute.proximity": "ratio", "commute.scale": "0.5"}
+    times = lab.obtain("commute", dataset, settings)
+    dilap = lab.obtain("dilap", dataset, settings)
+    if times.data is None or dilap.data is None:
+        return times.message or dilap.message
+    return _ratio(times.data, dilap.data)
+
+
+def _ratio(times: CommuteTimes, dilap: Dilap) -> tuple[np.ndarray, float | None]:
+    inverse = np.full(int(max(dilap.nodes.max(), times.source.max(), times.target.max())) + 1, np.nan)
+    inverse[dilap.nodes] = 1 / dilap.perron
+    base = inverse[times.source] + inverse[times.target]
+    known = np.isfinite(base) & np.isfinite(times.commute)
+    return times.commute[known] / base[known], spearman(times.commute[known], base[known])
+
+
+def _ratio_record(dataset: str, found: tuple[np.ndarray, float | None] | str) -> dict[str, Any]:
+    row: dict[str, Any] = {"dataset": dataset, "figure": "ratio", "quantiles": [], "spearman_with_pi": None}
+    if isinstance(found, str):
+        return row | {"status": "not run" if found.startswith("not run") else "failed", "message": found}
+    values, rank = found
+    row |= {"quantiles": [float(value) for value in np.quantile(values, QUANTILES)], "spearman_with_pi": rank}
+    return row | {"edges": len(values), "status": "done", "message": ""}
+
+
+def _neighbours(lab: Lab, dataset: str) -> list[dict[str, Any]]:
+    rows = []
+    for kind, settings in weights_of(lab, dataset).items():
+        obtained = lab.obtain("commute", dataset, settings)
+        row: dict[str, Any] = {"dataset": dataset, "figure": "effective neighbours", "weights": kind}
+        summary = obtained.header.summary if obtained.header else {}
+        row |= {side: summary.get(f"effective_neighbours_{side}") or None for side in ("out", "in")}
+        missing = "not run" if obtained.message.startswith("not run") else "failed"
+        rows.append(row | {"status": "done" if obtained.header else missing, "message": obtained.message})
+    return rows
+
+
+def neighbour_table(records: list[dict[str, Any]]) -> Table:
+    rows = [[row["dataset"], row["weights"], _side(row, "out"), _side(row, "in")] for row in records]
+    caption = "Effective neighbours (exp of the entropy of a node's weights), of all, mean over the nodes"
+    return Table(caption, ("dataset", "weights", "out", "in"), rows, heads=2)
+
+
+def _side(row: dict[str, Any], side: str) -> Entry | str:
+    if row["status"] != "done":
+        return Entry(row["status"], "missing", row["message"])
+    found = row[side]
+    return f"{found['mean']:.2f} of {found['neighbours']:.2f}" if found else DASH
+
+
+def draw(found: dict[str, tuple[np.ndarray, float | None] | str]) -> list[Picture]:
+    """The distribution of the ratio of each dataset."""
+    if not can_draw():
+        return []
+    levels = np.linspace(0, 1, 201)
+    curves = [
+        Curve(
+            dataset,
+            [
+                (float(value), 100 * level, 0.0)
+                for value, level in zip(np.quantile(each[0], levels), levels, strict=True)
+            ],
+        )
+        for dataset, each in found.items()
+        if not isinstance(each, str)
+    ]
+    caption = "Share of the edges whose ratio c / (1/pi_i + 1/pi_j) is at most so large"
+    picture = draw_shares("ratios", caption, curves, "ratio")
+    return [picture] if picture else []

@@ -1,0 +1,89 @@
+"""datasets: the figures of each graph beside those that the paper prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cgnn_cli.experiments.cells import DASH, STANDIN
+from cgnn_cli.experiments.findings import Findings
+from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.paper import find_result
+from cgnn_cli.experiments.remarks import STATISTICS
+from cgnn_cli.experiments.table import ALL
+from cgnn_cli.report.table import Entry, Table
+
+PRINTED = ("nodes", "edges", "features", "classes", "homophily")
+OWN = ("clean_edges", "self_loops", "reciprocity", "components", "largest_component", "sinks", "sources", "isolated")
+HEADINGS = {"clean_edges": "edges without self-loops", "largest_component": "largest component"}
+
+
+def run(lab: Lab) -> Findings:
+    """Load each graph and count."""
+    findings = Findings()
+    figures = {}
+    for dataset in lab.datasets(ALL):
+        found = _statistics(lab, dataset)
+        findings.records += records(lab, dataset, found)
+        if isinstance(found, dict):
+            figures[dataset] = found
+    findings.add("Beside the paper", [beside(findings.records)])
+    findings.add("More about the graphs", [own_table(figures)] if figures else [])
+    return findings
+
+
+def _statistics(lab: Lab, dataset: str) -> dict[str, Any] | str:
+    """All figures of a graph, or why there are none."""
+    from cgnn_cli.datasets.statistics import graph_statistics
+
+    obtained = lab.obtain("graph", dataset)
+    return graph_statistics(obtained.data) if obtained.data is not None else obtained.message
+
+
+def records(lab: Lab, dataset: str, found: dict[str, Any] | str) -> list[dict[str, Any]]:
+    """One record for each figure that the paper prints."""
+    rows = []
+    for metric in PRINTED:
+        printed = find_result("datasets", "", dataset, metric=metric)
+        here = found[metric] if isinstance(found, dict) else None
+        notes = [STANDIN] if lab.is_standin(dataset) else list(STATISTICS.get((dataset, metric), ()))
+        row: dict[str, Any] = {"dataset": dataset, "metric": metric, "here": here}
+        row["paper"] = printed.value if printed else None
+        row["agrees"] = _agrees(here, row["paper"])
+        row |= {"status": "done" if here is not None else "failed", "notes": notes}
+        rows.append(row | {"message": "" if isinstance(found, dict) else found})
+    return rows
+
+
+def _agrees(here: float | None, paper: float | None) -> bool | None:
+    """Whether a figure is the paper's, as far as that is printed: homophily has two decimals."""
+    return None if here is None or paper is None else round(here, 2) == round(paper, 2)
+
+
+def beside(records: list[dict[str, Any]]) -> Table:
+    said = {True: "yes", False: "no", None: DASH}
+    rows = [
+        [
+            row["dataset"],
+            row["metric"],
+            _number(row["here"]) if row["here"] is not None else Entry(row["status"], "missing", row["message"]),
+            _number(row["paper"]),
+            said[row["agrees"]],
+            "; ".join(row["notes"]),
+        ]
+        for row in records
+    ]
+    columns = ("dataset", "figure", "here", "paper", "the same", "notes")
+    caption = "Figures of the graphs; an edge counts once, self-loops included"
+    return Table(caption, columns, rows, heads=2, words=frozenset({4}), prose=frozenset({5}))
+
+
+def own_table(figures: dict[str, dict[str, Any]]) -> Table:
+    columns = ["dataset", *(HEADINGS.get(name, name.replace("_", " ")) for name in OWN)]
+    rows = [[dataset, *(_number(found[name]) for name in OWN)] for dataset, found in figures.items()]
+    return Table("What the paper does not print: ways back, dead ends and lone nodes", columns, rows)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return DASH
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3f}"

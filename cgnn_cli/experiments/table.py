@@ -1,0 +1,151 @@
+"""The table of experiments: those of the paper in its order, then those beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cgnn_cli.experiments.findings import Findings
+    from cgnn_cli.experiments.lab import Lab
+
+SMALL = ("squirrel", "chameleon", "citeseer", "cora-ml", "am-photo")
+ALL = (*SMALL, "snap-patents", "roman-empire", "arxiv-year")
+SYM = ("squirrel", "cora-ml", "am-photo")
+RANK = ("am-photo", "snap-patents", "arxiv-year")
+REWIRING = ("cora-ml", "citeseer", "chameleon", "roman-empire")
+EFFICIENCY = ("squirrel", "am-photo")
+SENSITIVITY = ("squirrel", "cora-ml")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment: what it is, where the paper has it, the datasets it takes, what it needs, and about how long.
+
+    minutes: of a full run over the five small datasets or those of them that it takes, on two cores with --jobs 2.
+    entry: the file of this folder and the function in it.
+    """
+
+    title: str
+    where: str
+    datasets: tuple[str, ...]
+    needs: str
+    minutes: int
+    entry: str
+
+    def run(self, lab: Lab) -> Findings:
+        """Do the experiment, as far as the lab's time reaches."""
+        module, _, function = self.entry.partition(":")
+        findings: Findings = getattr(import_module(f"cgnn_cli.experiments.{module}"), function)(lab)
+        return findings
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    "datasets": Experiment(
+        "Statistics of the datasets", "Table of the datasets", ALL, "the graphs", 1, "statistics:run"
+    ),
+    "table1": Experiment("Models by datasets", "Table 1", ALL, "25 rows, 10 splits each", 600, "table1:run"),
+    "directed-undirected": Experiment(
+        "Each model on both versions of the graph",
+        "Tables A1 and A2",
+        ALL,
+        "15 models, 2 versions, 10 splits each",
+        600,
+        "directions:run",
+    ),
+    "ppr": Experiment(
+        "CGNN against CGNN_ppr, accuracy and time",
+        "The table of CGNN_ppr",
+        SMALL,
+        "2 rows, 10 splits each",
+        60,
+        "variants:run_ppr",
+    ),
+    "sym": Experiment(
+        "CGNN against CGNN_sym", "The table of CGNN_sym", SYM, "2 rows, 10 splits each", 40, "variants:run_sym"
+    ),
+    "rank": Experiment(
+        "Rank of the truncated SVD", "The table of the rank q", RANK, "4 rows, 10 splits each", 90, "variants:run_rank"
+    ),
+    "rewiring-commute": Experiment(
+        "Commute times before and after rewiring",
+        "The table of rewiring and commute times",
+        REWIRING,
+        "commute times of two walks; nothing is trained",
+        3,
+        "rewiring:run_commute",
+    ),
+    "rewiring-density": Experiment(
+        "Edges added by rewiring",
+        "The table of rewiring and density",
+        ALL,
+        "rewired graphs; nothing is trained",
+        1,
+        "rewiring:run_density",
+    ),
+    "label-similarity": Experiment(
+        "Distances of edges and weights to the labels",
+        "The figure of label similarity",
+        SMALL,
+        "commute times with 4 kinds of weights; nothing is trained",
+        3,
+        "label_distances:run",
+    ),
+    "efficiency": Experiment(
+        "Accuracy against running time",
+        "The figure of efficiency",
+        EFFICIENCY,
+        "19 rows, 10 splits each; what table1 has trained is taken from there",
+        300,
+        "efficiency:run",
+    ),
+    "sensitivity": Experiment(
+        "Layers 1 to 5 and hidden 32 to 512",
+        "The figure of sensitivity",
+        SENSITIVITY,
+        "10 settings of CGNN, 10 splits each",
+        90,
+        "sensitivity:run",
+    ),
+    "hyperparameters": Experiment(
+        "The paper's search ranges, chosen on validation",
+        "The table of hyper-parameters",
+        SMALL,
+        "150 settings of CGNN on 2 splits, then one on 10",
+        900,
+        "hyperparameters:run",
+    ),
+    "solvers": Experiment(
+        "Accuracy against the error of the commute times",
+        "Beyond the paper",
+        SMALL,
+        "7 solvers, 10 splits each",
+        120,
+        "solvers:run",
+    ),
+    "proximity": Experiment(
+        "Proximity and scale of the weights",
+        "Beyond the paper",
+        SMALL,
+        "13 kinds of weights, 10 splits each",
+        240,
+        "proximities:run",
+    ),
+    "weights": Experiment(
+        "Weights against no weights, split by split",
+        "Beyond the paper",
+        SMALL,
+        "9 rows, 10 splits each; what table1 has trained is taken from there",
+        150,
+        "weights:run",
+    ),
+    "ratios": Experiment(
+        "Ratios of commute times and effective neighbours",
+        "Beyond the paper",
+        SMALL,
+        "commute times; nothing is trained",
+        3,
+        "ratios:run",
+    ),
+}

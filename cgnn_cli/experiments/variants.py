@@ -1,0 +1,114 @@
+"""ppr, sym and rank: CGNN with one thing changed, a teleporting walk, a symmetric walk, or the rank of the SVD."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cgnn_cli.experiments.cells import DASH, Measured, accuracy_table, beside_table
+from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
+from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.paper import PaperResult, find_result
+from cgnn_cli.experiments.remarks import TIMES
+from cgnn_cli.experiments.rows import ROWS, Chosen
+from cgnn_cli.experiments.table import RANK, SMALL, SYM
+from cgnn_cli.report.table import Table
+from cgnn_cli.trials import TrialResult
+
+ROW = ROWS["cgnn-paper"]
+RANKS = (3, 5, 7, 10)
+Printed = Callable[[str], PaperResult | None]
+
+
+def plans(lab: Lab, datasets: Sequence[str], title: str, changes: dict[str, Any], printed: Printed) -> list[Planned]:
+    """CGNN with the paper's settings and some changes, on each dataset."""
+    found = []
+    for dataset in lab.datasets(datasets):
+        base = ROW.on(dataset)
+        chosen = Chosen({**base.settings, **changes}, base.origin)
+        found.append(planned(lab, ROW, dataset, chosen, title=title, printed=printed(dataset)))
+    return found
+
+
+def printed_own(dataset: str) -> PaperResult | None:
+    """CGNN's own figure, from the table that has its deviation."""
+    return find_result("table1", "CGNN", dataset)
+
+
+def run_ppr(lab: Lab) -> Findings:
+    """CGNN against CGNN_ppr, whose walk teleports instead of being rewired: accuracy and time."""
+    teleporting = {"rewire.method": "teleport"}
+    measured = measure(
+        lab,
+        [
+            *plans(lab, SMALL, "CGNN", {}, printed_own),
+            *plans(lab, SMALL, "CGNN_ppr", teleporting, lambda name: find_result("ppr", "CGNN_ppr", name)),
+        ],
+    )
+    findings = _findings(measured)
+    findings.add("Time", [time_table(measured, "ppr")])
+    for record, each in zip(findings.records, measured, strict=False):
+        record["seconds"] = cold_seconds(each.result)
+    return findings
+
+
+def run_sym(lab: Lab) -> Findings:
+    """CGNN against CGNN_sym, whose walk goes along A + A^T."""
+    symmetric = {"rewire.walk": "symmetric"}
+    return _findings(
+        measure(
+            lab,
+            [
+                *plans(lab, SYM, "CGNN", {}, printed_own),
+                *plans(lab, SYM, "CGNN_sym", symmetric, lambda name: find_result("sym", "CGNN_sym", name)),
+            ],
+        )
+    )
+
+
+def run_rank(lab: Lab) -> Findings:
+    """CGNN with the truncated SVD at several ranks."""
+    found = []
+    for rank in RANKS:
+        setting = f"q={rank}"
+
+        def printed(dataset: str, setting: str = setting) -> PaperResult | None:
+            return find_result("rank", "CGNN", dataset, setting=setting)
+
+        found += plans(lab, RANK, setting, {"commute.solver": "svd", "commute.rank": rank}, printed)
+    return _findings(measure(lab, found), head="rank")
+
+
+def _findings(measured: Sequence[Measured], head: str = "model") -> Findings:
+    findings = Findings()
+    findings.add("Accuracy", [accuracy_table(measured, head)])
+    findings.add("Beside the paper", [beside_table(measured, (head, "dataset"))])
+    record_all(findings, measured)
+    return findings
+
+
+def cold_seconds(result: TrialResult) -> float | None:
+    """Seconds of the stages before training and of one split's training (mean), as recorded when they were made."""
+    return result.preparation_seconds + statistics.fmean(result.seconds) if result.seconds else None
+
+
+def time_table(measured: Sequence[Measured], experiment: str) -> Table:
+    """Cold seconds, with those of the stages before training apart, beside the paper's."""
+    rows = []
+    for each in measured:
+        seconds = cold_seconds(each.result)
+        printed = find_result(experiment, each.row, each.column, metric="seconds")
+        known = seconds is not None
+        rows.append(
+            [
+                each.row,
+                each.column,
+                f"{seconds:,.1f}" if known else each.status,
+                f"{each.result.preparation_seconds:,.1f}" if known else DASH,
+                f"{printed.value:,.1f}" if printed and printed.value is not None else DASH,
+            ]
+        )
+    columns = ("model", "dataset", "seconds", "before training", "paper's seconds")
+    caption = f"Cold seconds of one training with all stages before it, never those of a cache hit; {TIMES}"
+    return Table(caption, columns, rows, heads=2)

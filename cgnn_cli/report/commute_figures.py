@@ -1,0 +1,114 @@
+"""Figures of commute times: their distribution and that of the weights, and the error of solvers against their time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cgnn_cli.report.style import (
+    DASHES,
+    MARKERS,
+    PALETTE,
+    Picture,
+    drawing_style,
+    legend_below,
+    logarithmic,
+    new_drawing,
+)
+from cgnn_cli.store.artifact import Artifact, Header
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+BINS = 60
+LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
+
+
+def weights_label(config: dict[str, Any]) -> str:
+    """Solver and proximity of a commute artifact, with what is not the default."""
+    scale = config.get("scale", 1.0)
+    parts = [solver_label(config), config["proximity"] + (f" {scale}" if scale != 1.0 else "")]
+    return ", ".join(parts)
+
+
+def solver_label(config: dict[str, Any]) -> str:
+    """The solver of a commute artifact with its size."""
+    sizes = (("rank", "rank {}"), ("tolerance", "tolerance {:g}"), ("steps", "{} steps"), ("probes", "{} probes"))
+    said = [text.format(config[name]) for name, text in sizes if config.get(name) is not None]
+    return " ".join([str(config["solver"]), *said])
+
+
+def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> Picture | None:
+    """How commute times and weights are distributed over the edges."""
+    shown = list(artifacts)[: len(PALETTE)]
+    if not shown:
+        return None
+    with drawing_style():
+        drawing = new_drawing(9, 3.3 + 0.2 * len(shown))
+        left, right = drawing.subplots(1, 2)
+        drawn = set()
+        for number, artifact in enumerate(shown):
+            style: Any = {"color": PALETTE[number], "label": weights_label(artifact.header.config), "lw": 1.8}
+            style["ls"] = DASHES[number % len(DASHES)]
+            if (solver := solver_label(artifact.header.config)) not in drawn:
+                _draw_times(left, artifact.elements["commute"], style)
+                drawn.add(solver)
+            _draw_weights(right, artifact.elements, style)
+        logarithmic(left.xaxis)
+        left.set(title="commute times", xlabel="c on an edge (logarithmic)", ylabel="% of the edges")
+        right.set(title="weights", xlabel="weight", ylabel="% of the edges with at most this", xlim=(-0.02, 1.02))
+        for axes in (left, right):
+            axes.grid()
+        legend_below(drawing, right, 2)
+        caption = (
+            f"Commute times (histogram, once for each solver) and weights in both directions (cumulative) on {dataset}"
+        )
+        words = f"Distribution of commute times and of weights on {dataset} for {len(shown)} kinds of weights."
+        return Picture.of(name, caption, words, drawing)
+
+
+def _draw_times(axes: Axes, times: np.ndarray, style: dict[str, Any]) -> None:
+    """Times that a logarithm can show; those of svd may be negative, and some edges have none."""
+    positive = times[np.isfinite(times) & (times > 0)]
+    if not len(positive):
+        return
+    edges = np.geomspace(positive.min() * 0.999, positive.max() * 1.001, BINS + 1)
+    share = 100 * np.histogram(positive, edges)[0] / len(times)
+    axes.stairs(share, edges, **{**style, "fill": False})
+
+
+def _draw_weights(axes: Axes, elements: dict[str, Any], style: dict[str, Any]) -> None:
+    weights = np.sort(np.concatenate([elements["weight_out"], elements["weight_in"]]))
+    places = np.linspace(0, 1, 201)
+    axes.plot(places, 100 * np.searchsorted(weights, places + 1e-9, side="right") / max(len(weights), 1), **style)
+
+
+def draw_solvers(name: str, dataset: str, headers: Sequence[Header]) -> Picture | None:
+    """Measured error of c against the seconds of the solver, of the commute artifacts that were verified."""
+    measured = {}
+    for header in headers:
+        found = header.summary.get("verify")
+        if found and found["median_relative_error"] is not None and header.seconds:
+            measured[solver_label(header.config)] = (header.seconds, found)
+    if len(measured) < 2:
+        return None
+    with drawing_style():
+        drawing = new_drawing(7.6, 3.6 + 0.1 * len(measured))
+        axes = drawing.subplots()
+        for number, (label, (seconds, found)) in enumerate(sorted(measured.items())):
+            median, high = (
+                max(found[figure], LEAST_ERROR) for figure in ("median_relative_error", "p95_relative_error")
+            )
+            colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
+            style: Any = {"color": colour, "marker": marker, "label": label, "markersize": 7, "capsize": 3}
+            axes.errorbar(seconds, median, yerr=[[0], [max(high - median, 0)]], ls="none", **style)
+        axes.set(xlabel="seconds of the commute stage", ylabel="relative error of c")
+        logarithmic(axes.xaxis)
+        logarithmic(axes.yaxis)
+        axes.grid()
+        legend_below(drawing, axes, 2)
+        caption = f"Error of the solvers against their time on {dataset}: median, up to the 95th percentile"
+        words = f"Relative error of commute times against seconds for {len(measured)} solvers on {dataset}."
+        return Picture.of(name, caption, words, drawing)

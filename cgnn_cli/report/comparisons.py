@@ -1,0 +1,92 @@
+"""Which runs can be compared split by split, and the table of their differences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from cgnn_cli.report.labels import Label, row_name
+from cgnn_cli.report.paired import Paired, holm, paired_difference
+from cgnn_cli.report.runs import Run
+from cgnn_cli.report.table import DASH, Entry, Table
+
+MOST_PAIRS = 28  # of 8 runs; more runs are compared with the best only
+LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs on the same splits of one graph; `corrected` is the p value of the t test after Holm's correction."""
+
+    first: Run
+    second: Run
+    paired: Paired
+    corrected: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "dataset": self.first.dataset,
+            "first": self.first.key,
+            "second": self.second.key,
+            **self.paired.to_json(),
+            "p_holm": self.corrected,
+        }
+
+
+def compare_runs(runs: Sequence[Run]) -> list[Comparison]:
+    """All pairs of the runs that share graph and splits, at least two of them; where these are many, with the best.
+
+    Holm's correction is over all that are returned, so call it with the runs of one table.
+    """
+    pairs = []
+    for group in _comparable(runs):
+        ordered = sorted(group, key=lambda run: -run.mean)
+        every = list(combinations(ordered, 2))
+        pairs += every if len(every) <= MOST_PAIRS else [(ordered[0], other) for other in ordered[1:]]
+    found = [paired_difference(first.accuracies, second.accuracies) for first, second in pairs]
+    corrected = holm([paired.t_test for paired in found])
+    return [Comparison(*pair, paired, p) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
+
+
+def _comparable(runs: Sequence[Run]) -> list[list[Run]]:
+    groups: dict[tuple[str, tuple[int, ...]], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.graph_key, tuple(run.splits)), []).append(run)
+    return [group for (_, splits), group in groups.items() if len(group) > 1 and len(splits) > 1]
+
+
+def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]) -> Table:
+    """Differences of test accuracy, with their p values."""
+    rows: list[list[Entry | str]] = [
+        [
+            row_name(labels[each.first.key]),
+            row_name(labels[each.second.key]),
+            _difference(each.paired),
+            str(each.paired.runs),
+            _p_value(each.paired.t_test),
+            _p_value(each.paired.sign_flips),
+            Entry(_p_value(each.corrected), "best" if each.corrected is not None and each.corrected < LEVEL else ""),
+        ]
+        for each in comparisons
+    ]
+    count = len(comparisons)
+    against = {each.first.key for each in comparisons}
+    best = " with the highest mean" if count > 1 and len(against) == 1 else ""
+    caption = (
+        f"{comparisons[0].first.dataset}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
+        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over the {count} in bold"
+    )
+    columns = ("run", "against", "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
+    return Table(caption, columns, rows, heads=2)
+
+
+def _difference(paired: Paired) -> str:
+    return f"{100 * paired.mean:+.2f}" + ("" if paired.error is None else f" ± {100 * paired.error:.2f}")
+
+
+def _p_value(p: float | None) -> str:
+    if p is None:
+        return DASH
+    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"

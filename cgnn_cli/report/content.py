@@ -1,0 +1,119 @@
+"""What stands in a report of runs: which tables and figures, in which order, with what words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import Any
+
+from cgnn_cli import __version__
+from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_table
+from cgnn_cli.report.drawing import draw_dataset
+from cgnn_cli.report.labels import Label, label_runs
+from cgnn_cli.report.page import Block, Details, Page, Section, slug
+from cgnn_cli.report.provenance import provenance_details, provenance_values
+from cgnn_cli.report.runs import Run, Runs
+from cgnn_cli.report.scores import paper_table, score_table, score_values, shown_runs, spread
+
+READING = (
+    "Best is bold and second underlined in each column, among the cells with the most runs of that column. A cell with "
+    "fewer runs than its dataset has splits says so (2 of 10), and a dash is a cell that was not run. Standard "
+    "deviations are those of the population, over the splits."
+)
+PAIRED = (
+    "Runs on the same splits are compared split by split. The t test takes the splits for independent; they share "
+    "nodes, so its p values are somewhat too small. Sign flips are exact and assume only that a difference "
+    "could as well have had the other sign: with n splits they cannot fall below 2 to the power of 1 - n."
+)
+
+
+MOST_OPEN = 10  # comparisons that are shown without being asked for
+
+
+@dataclass
+class Report:
+    """The runs of a report with their labels, and what is computed from them once."""
+
+    source: Runs
+    runs: Sequence[Run]
+    labels: dict[str, Label] = field(init=False)
+    shown: list[Run] = field(init=False)
+    comparisons: dict[str, list[Comparison]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.labels = label_runs(self.runs)
+        self.shown = shown_runs(self.runs, self.labels)
+        self.comparisons = {name: compare_runs(members) for name, members in self.by_dataset().items()}
+
+    def by_dataset(self) -> dict[str, list[Run]]:
+        groups: dict[str, list[Run]] = {}
+        for run in self.shown:
+            groups.setdefault(run.dataset, []).append(run)
+        return groups
+
+    def left_out(self) -> list[Run]:
+        """Runs whose cell is taken by one with more splits, or by a newer one."""
+        shown = {run.key for run in self.shown}
+        return [run for run in self.runs if run.key not in shown]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, for other programs."""
+        return {
+            "scores": [{**score_values(run, self.labels[run.key]), **provenance_values(run)} for run in self.shown],
+            "comparisons": [each.to_json() for found in self.comparisons.values() for each in found],
+            "left_out": [run.key for run in self.left_out()],
+        }
+
+    def page(self, title: str, *, figures: bool = True) -> Page:
+        """The page; without `figures`, tables alone."""
+        scores = score_table(self.runs, self.labels).to_table()
+        sections = [Section("Scores", [READING, scores, *self._left_out_note()])]
+        if (table := paper_table(self.shown, self.labels)) is not None:
+            sections.append(Section("Beside the paper", [table]))
+        parts = [self._dataset_section(name, members, figures) for name, members in self.by_dataset().items()]
+        opening = [PAIRED] if any(self.comparisons.values()) else []
+        sections.append(Section("Datasets", opening, parts))
+        details = [provenance_details(run, self.labels[run.key]) for run in self.shown]
+        sections.append(Section("Provenance", ["Where every number comes from: open a run.", *details]))
+        return Page(title, self._lead(), sections, f"Made by cgnn {__version__}.", self._tiles())
+
+    def _lead(self) -> str:
+        models, datasets = {run.model for run in self.shown}, self.by_dataset()
+        compared = sum(map(len, self.comparisons.values()))
+        return (
+            f"{_counted(len(self.shown), 'run')} of {_counted(len(models), 'model')} on "
+            f"{_counted(len(datasets), 'dataset')}, with {_counted(compared, 'paired comparison')}. "
+            "The highest mean test accuracy of each dataset:"
+        )
+
+    def _tiles(self) -> list[tuple[str, str]]:
+        """The highest mean of each dataset, among the runs with the most splits."""
+        tiles = []
+        for name, members in self.by_dataset().items():
+            best = max(members, key=lambda run: (len(run.splits), run.mean))
+            splits = _counted(len(best.splits), "split")
+            tiles.append((f"{spread(100 * best.mean, 100 * best.std)} %", f"{name}, {splits}: {self.labels[best.key]}"))
+        return tiles
+
+    def _left_out_note(self) -> list[str]:
+        keys = [run.key[:12] for run in self.left_out()]
+        if not keys:
+            return []
+        kept = f"{_counted(len(keys), 'run')} left out, because one with more splits or a newer one has the cell"
+        return [f"{kept}: {', '.join(keys)}."]
+
+    def _dataset_section(self, name: str, runs: list[Run], figures: bool) -> Section:
+        blocks: list[Block] = []
+        if figures and find_spec("matplotlib"):
+            place = list(self.by_dataset()).index(name) + 1  # names of datasets may differ in what a file name has not
+            blocks += draw_dataset(f"{place}-{slug(name)}", name, runs, self.labels, self.source)
+        if found := self.comparisons[name]:
+            table = comparison_table(found, self.labels)
+            shown = table if len(found) <= MOST_OPEN else Details(f"{len(found)} paired comparisons", [table])
+            blocks.insert(min(1, len(blocks)), shown)
+        return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

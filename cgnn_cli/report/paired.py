@@ -1,0 +1,85 @@
+"""Paired comparison of two runs, split by split: is the difference more than chance?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+MOST_FLIPPED = 12
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The differences of two runs over the same splits."""
+
+    gaps: tuple[float, ...]
+
+    @property
+    def runs(self) -> int:
+        return len(self.gaps)
+
+    @property
+    def mean(self) -> float:
+        return sum(self.gaps) / self.runs
+
+    @property
+    def error(self) -> float | None:
+        """The standard error of the mean; a single split has none."""
+        if self.runs < 2:
+            return None
+        variance = sum((gap - self.mean) ** 2 for gap in self.gaps) / (self.runs - 1)
+        return math.sqrt(variance / self.runs)
+
+    @cached_property
+    def t_test(self) -> float | None:
+        """Two-sided p value of the paired t test; None where the differences do not vary."""
+        if not self.error:
+            return None
+        from scipy.special import stdtr
+
+        return float(2 * stdtr(self.runs - 1, -abs(self.mean / self.error)))
+
+    @cached_property
+    def sign_flips(self) -> float | None:
+        """Exact two-sided p value: the share of all sign patterns whose mean is at least as far from 0.
+
+        It assumes nothing but that a difference could as well have had the other sign. For at most 12 splits.
+        """
+        if not 2 <= self.runs <= MOST_FLIPPED:
+            return None
+        import numpy as np
+
+        patterns = (np.arange(2**self.runs)[:, None] >> np.arange(self.runs)) & 1
+        totals = np.abs((1 - 2 * patterns) @ np.array(self.gaps))
+        return float((totals >= abs(sum(self.gaps)) - 1e-12).mean())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "splits": self.runs,
+            "mean_difference": self.mean,
+            "standard_error": self.error,
+            "p_t_test": self.t_test,
+            "p_sign_flips": self.sign_flips,
+        }
+
+
+def paired_difference(a: Sequence[float], b: Sequence[float]) -> Paired:
+    """a - b, split by split."""
+    return Paired(tuple(x - y for x, y in zip(a, b, strict=True)))
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Holm's correction for several comparisons; those without a p value are not counted.
+
+    The k-th smallest of m is multiplied by m - k + 1, and none may be below one before it.
+    """
+    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    corrected: list[float | None] = [None] * len(p_values)
+    highest = 0.0
+    for rank, (p, place) in enumerate(known):
+        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        corrected[place] = highest
+    return corrected

@@ -1,0 +1,144 @@
+"""How figures look: one palette that colour-blind readers can tell apart, and the same bytes for the same data."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Drawing
+
+# Okabe and Ito's colours but for yellow, which is too pale for lines on white.
+PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f")
+MARKERS = "osD^vPX"
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+POINT = 1.28  # pixels of a page for a point of a drawing
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+INK, MUTED, GRID, PAPER = "#1b2733", "#5b6b7a", "#dde3e8", "#fdfefe"
+THEMED = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "var(--page)"}
+STYLE: dict[str, Any] = {
+    "svg.hashsalt": "cgnn",
+    "svg.fonttype": "path",
+    "font.size": 10,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "text.color": INK,
+    "text.parse_math": False,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure: `name` for its files, a caption, and in words what it shows, for those who cannot see it."""
+
+    name: str
+    caption: str
+    alternative: str
+    svg: bytes
+    png: bytes
+    inline: str
+
+    @classmethod
+    def of(cls, name: str, caption: str, alternative: str, drawing: Drawing) -> Picture:
+        inline = _save(drawing, "svg", "none").decode("utf-8")
+        svg, png = (_save(drawing, kind, "white") for kind in ("svg", "png"))
+        return cls(name, caption, alternative, svg, png, _for_page(inline, name))
+
+
+@contextmanager
+def drawing_style() -> Iterator[None]:
+    """Draw with the style of the reports; letters that the font does not have become boxes, without a warning."""
+    import matplotlib as mpl
+
+    style: Any = STYLE
+    with mpl.rc_context(style), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def new_drawing(width: float, height: float) -> Drawing:
+    """An empty figure that needs no display and keeps its parts from overlapping."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def _save(drawing: Drawing, kind: str, background: str) -> bytes:
+    image = io.BytesIO()
+    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    drawing.savefig(image, format=kind, dpi=150, facecolor=background, metadata=metadata)
+    return image.getvalue()
+
+
+def _for_page(svg: str, name: str) -> str:
+    """The drawing as an element of a page: no prologue, ids of its own, ink and paper of the page's theme."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    size = re.search(r'<svg [^>]*?width="([\d.]+)pt"', svg)
+    assert size is not None
+    svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
+    svg = svg.replace("<svg ", f'<svg style="max-width: {float(size[1]) * POINT:.0f}px" ', 1)
+    svg = re.sub(r'(\sid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
+    for colour, variable in THEMED.items():
+        svg = svg.replace(colour, variable)
+    return svg.strip()
+
+
+def logarithmic(axis: Axis) -> None:
+    """A logarithmic axis over whole powers of ten, at least one, with labels that do not crowd."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    name = "x" if axis is axis.axes.xaxis else "y"
+    axis.axes.set(**{f"{name}scale": "log"})
+    low, high = np.log10(axis.get_view_interval())
+    low, high = np.floor(low + 1e-9), np.ceil(high - 1e-9)
+    axis.axes.set(**{f"{name}lim": (10.0**low, 10.0 ** max(high, low + 1))})
+    axis.set_major_locator(LogLocator(numticks=7))
+    long = high - low > 5 or high > 4 or low < -3
+    axis.set_major_formatter(FuncFormatter(lambda value, _: power_label(value, digits=not long)))
+    axis.set_minor_formatter(NullFormatter())
+    if high - low > 4:
+        axis.set_minor_locator(NullLocator())
+
+
+def power_label(value: float, *, digits: bool) -> str:
+    """A power of ten, in digits or with an exponent."""
+    exponent = round(np.log10(value))
+    if digits or exponent in (0, 1):
+        return f"{10.0**exponent:,.{max(-exponent, 0)}f}"
+    return "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+def legend_below(drawing: Drawing, axes: Axes, columns: int) -> None:
+    """The legend of one panel for the whole figure, below it, where it covers nothing."""
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        drawing.legend(handles, labels, loc="outside lower left", ncols=columns)
+
+
+def short(text: str, longest: int = 60) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
