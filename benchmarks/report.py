@@ -85,7 +85,8 @@ def update_page(path: Path, sections: dict[str, Section], conditions: str) -> No
     for name, section in sections.items():
         goals |= {line.number: line.cells for line in section.lines}
         text = _replace(text, name, f"{section.text}\n\nMeasured on {day}, {conditions}.")
-    text = _replace(text, "goals", table([HEADER, *(goals[number] for number in sorted(goals))]))
+    if goals:
+        text = _replace(text, "goals", table([HEADER, *(goals[number] for number in sorted(goals))]))
     path.write_text(text, encoding="utf-8")
 
 

@@ -114,11 +114,12 @@ def test_predict_with_one_split_and_wrong_split(cgnn: FrontDoor) -> None:
 
 
 def test_paired_difference() -> None:
-    mean, error = paired_difference([0.5, 0.7, 0.9], [0.4, 0.7, 0.6])
-    assert mean == pytest.approx(0.4 / 3)
+    found = paired_difference([0.5, 0.7, 0.9], [0.4, 0.7, 0.6])
+    assert found.mean == pytest.approx(0.4 / 3)
     gaps = np.array([0.1, 0.0, 0.3])
-    assert error == pytest.approx(gaps.std(ddof=1) / np.sqrt(3))
-    assert paired_difference([0.5], [0.25]) == (0.25, None)
+    assert found.error == pytest.approx(gaps.std(ddof=1) / np.sqrt(3))
+    single = paired_difference([0.5], [0.25])
+    assert (single.mean, single.error) == (0.25, None)
 
 
 def test_dry_run_forecasts_the_comparison_too(cgnn: FrontDoor) -> None:
