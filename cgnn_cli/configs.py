@@ -18,8 +18,8 @@ from cgnn_cli.resources import parse_bytes
 LARGEST_SEED = 2**32 - 1
 
 
-def option(default: Any, help: str, **limits: float) -> Any:
-    """Declare a field with its default, its help text and its limits (`minimum`, `maximum`, `above`)."""
+def option(default: Any, help: str, **limits: Any) -> Any:
+    """Declare a field with its default, its help text, its limits (`minimum`, `maximum`, `above`) and its `metavar`."""
     return dataclasses.field(default=default, metadata={"help": help, **limits})
 
 
@@ -243,7 +243,7 @@ class TrainConfig(StageConfig):
         "duplex",
         "mlp",
         "linear",
-    ] = option("cgnn", "Model to train; `cgnn models` describes them.")
+    ] = option("cgnn", "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(
         "auto", "Neighbours whose messages a node takes; `cgnn models` says what each model can do. auto: its own."
     )
