@@ -83,7 +83,7 @@ def fit_memory(inputs: dict[str, Any], config: Any) -> int:
 
 def _widening(train: TrainConfig) -> int:
     """How many panels a model has where others have one: parts side by side, orders, views or branches."""
-    wide = {"dgcn": 3, "digcn-ib": 2, "magnet": 2 * train.order, "digcl": 4, "duplex": 4 * train.heads}
+    wide = {"dgcn": 3, "digcn-ib": 2, "magnet": train.order + 1, "digcl": 2, "duplex": 2 * train.heads}
     wide |= {"gat": train.heads, "mixhop": train.hops + 1}
     if train.model == "dirgnn" and train.variant == "gat":
         return train.heads
