@@ -141,7 +141,8 @@ def _svd(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     if rank < config.rank:
         notes.append(f"--rank {config.rank} is more than this walk has; {rank} was used")
     symmetric = bool(dilap.summary["symmetric"])
-    factors = truncated_svd(dilap.laplacian_operator(), rank, config.solver_seed, symmetric=symmetric)
+    jobs = allowance.jobs
+    factors = truncated_svd(dilap.laplacian_operator(), rank, config.solver_seed, symmetric=symmetric, jobs=jobs)
     if factors.residual > RESIDUAL_GOAL:
         notes.append(
             f"the svd stopped at a residual of {factors.residual:.1e} (goal {RESIDUAL_GOAL:.0e}), "
@@ -150,7 +151,8 @@ def _svd(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     if factors.gap <= EQUAL_VALUES:
         notes.append(f"singular values {rank} and {rank + 1} are equal, so the scores depend on --solver-seed")
     figures = {"rank": rank, "svd_residual": factors.residual, "svd_iterations": factors.iterations}
-    return Solution(*svd_times(factors, dilap.perron, pairs.source, pairs.target), figures=figures, notes=notes)
+    scores = svd_times(factors, dilap.perron, pairs.source, pairs.target, jobs=jobs)
+    return Solution(*scores, figures=figures, notes=notes)
 
 
 def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
