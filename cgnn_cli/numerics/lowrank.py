@@ -1,6 +1,5 @@
 """The paper's scores: Eq. 9 evaluated on the edges with a rank-q truncated pseudo-inverse of the DiLap."""
 
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from cgnn_cli.numerics.threads import RowBlocks, in_threads, slices
+from cgnn_cli.numerics.threads import RowBlocks, run_in_threads, slices
 
 RESIDUAL_GOAL = 1e-8
 LANCZOS_GOAL = 1e-9
@@ -215,5 +214,5 @@ def svd_times(
         scores[1, pairs] = -np.einsum("ek,ek->e", step, start[:, rank:])
         scores[2, pairs] = np.einsum("ek,ek->e", step, columns)
 
-    deque(in_threads(fill, slices(len(source), PAIRS_AT_A_TIME), jobs), maxlen=0)
+    run_in_threads(fill, slices(len(source), PAIRS_AT_A_TIME), jobs)
     return scores[0], scores[1], scores[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -35,6 +36,12 @@ def in_threads(function: Callable[[Item], Result], items: Iterable[Item], jobs: 
                 future.cancel()
 
 
+def run_in_threads(function: Callable[[Item], None], items: Iterable[Item], jobs: int) -> None:
+    """Call a function that writes its results itself, each to a place of its own."""
+    for _ in in_threads(function, items, jobs):
+        pass
+
+
 def slices(count: int, length: int) -> Generator[slice]:
     """The numbers from 0 to before `count` in slices of at most `length`."""
     yield from (slice(start, min(start + length, count)) for start in range(0, count, length))
@@ -50,7 +57,7 @@ class RowBlocks:
         self.shape, self.jobs = matrix.shape, jobs if matrix.nnz >= WORTH_THREADS else 1
         shares = np.linspace(0, matrix.nnz, self.jobs + 1)[1:-1]
         ends = [0, *np.searchsorted(matrix.indptr, shares).tolist(), matrix.shape[0]]
-        self.rows = [slice(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+        self.rows = [slice(start, stop) for start, stop in pairwise(ends)]
         self.blocks = [_rows(matrix, rows) for rows in self.rows] if self.jobs > 1 else [matrix]
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
@@ -61,7 +68,7 @@ class RowBlocks:
         def fill(number: int) -> None:
             product[self.rows[number]] = self.blocks[number] @ x
 
-        deque(in_threads(fill, range(self.jobs), self.jobs), maxlen=0)
+        run_in_threads(fill, range(self.jobs), self.jobs)
         return product
 
 

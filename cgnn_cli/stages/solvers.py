@@ -13,7 +13,8 @@ from cgnn_cli.errors import NumericalError, ResourceError, StoppedEarly
 from cgnn_cli.graph import Dilap
 from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.lowrank import RESIDUAL_GOAL, svd_times, truncated_svd
-from cgnn_cli.numerics.series import series_cost, series_times
+from cgnn_cli.numerics.powers import Plan
+from cgnn_cli.numerics.series import plan_series, series_times
 from cgnn_cli.numerics.sketch import sketch_times
 from cgnn_cli.numerics.verify import choose_steps, verify
 from cgnn_cli.numerics.walk import Walk
@@ -67,9 +68,10 @@ class Pairs:
         there, back = pace * there, pace * back
         times = there + back
         floor = 1 / np.minimum(self.dilap.perron[self.source], self.dilap.perron[self.target])
-        low = times < floor
-        share = np.divide(there, times, out=np.full_like(times, 0.5), where=low & (there > 0) & (back > 0))
-        there[low], back[low] = (share * floor)[low], ((1 - share) * floor)[low]
+        low = np.flatnonzero(times < floor)
+        positive = (there[low] > 0) & (back[low] > 0)
+        share = np.divide(there[low], times[low], out=np.full(len(low), 0.5), where=positive)
+        there[low], back[low] = share * floor[low], (1 - share) * floor[low]
         return there, back, there + back
 
 
@@ -175,10 +177,11 @@ def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
         else:
             steps = choice.steps
         figures |= {"sampled_edges": choice.edges, "sampled_error": choice.error}
-    _check_cost(pairs, steps)
+    plan = _affordable_plan(pairs, steps)
     found = series_times(
         *pairs.stepping,
         steps,
+        plan=plan,
         tail=config.tail,
         memory=allowance.memory,
         jobs=allowance.jobs,
@@ -190,13 +193,14 @@ def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
 
 def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     steps, notes = config.step_count, []
-    if config.steps is None and _minutes(pairs, steps) > MOST_MINUTES:
+    if config.steps is None and _minutes(_plan(pairs, steps)) > MOST_MINUTES:
         steps = SERIES_STEPS
         notes.append(f"{config.step_count} steps would take too long with hubs like these; {steps} are summed")
-    _check_cost(pairs, steps)
+    plan = _affordable_plan(pairs, steps)
     start = series_times(
         *pairs.stepping,
         steps,
+        plan=plan,
         tail=True,
         memory=allowance.memory,
         jobs=allowance.jobs,
@@ -224,20 +228,26 @@ def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
     return Solution(there, back, times, figures, notes, error)
 
 
-def _minutes(pairs: Pairs, steps: int) -> float:
-    """About how long a series takes on a slow core."""
+def _plan(pairs: Pairs, steps: int) -> Plan:
     walk, _, source, target = pairs.stepping
-    return series_cost(walk, steps, source, target).work / WORK_A_SECOND / 60
+    return plan_series(walk, steps, source, target)
 
 
-def _check_cost(pairs: Pairs, steps: int) -> None:
-    """Refuse at once what would take long."""
-    minutes = _minutes(pairs, steps)
+def _minutes(plan: Plan) -> float:
+    """About how long a series takes on a slow core."""
+    return plan.work / WORK_A_SECOND / 60
+
+
+def _affordable_plan(pairs: Pairs, steps: int) -> Plan:
+    """The plan of a series; what would take long is refused at once."""
+    plan = _plan(pairs, steps)
+    minutes = _minutes(plan)
     if minutes > MOST_MINUTES:
         raise ResourceError(
             f"{steps} steps of the series may take about {minutes:,.0f} minutes on this graph",
             "use fewer --steps (2 is safe with hubs), or --solver pi-only",
         )
+    return plan
 
 
 QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}
