@@ -31,7 +31,7 @@ EQUAL_VALUES = 1e-6  # relative to the largest
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a solver may use: working memory in bytes, processes, and who watches."""
+    """What a solver may use: working memory in bytes, threads or processes, and who watches."""
 
     memory: int = 1 << 30
     jobs: int = 1
