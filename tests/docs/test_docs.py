@@ -48,12 +48,14 @@ EXECUTED = {
     "beyond-the-paper.md": 2,
     "sweep.md": 7,
     "python-api.md": 0,
+    "pyg.md": 0,
 }
 
 SECTIONS = {
     "configuration.md": ("Sections and keys", "Slips"),
     "batch-jobs.md": ("Stores and disks", "Scripts", "Nodes without internet", "GPU"),
     "python-api.md": ("Functions",),
+    "pyg.md": ("Example", "Directions", "AddCommuteTimes", "CGNNConv", "Conversions"),
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
     "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
     "explain.md": ("The columns", "The prediction", "A figure"),
@@ -250,6 +252,12 @@ def test_stages_are_those_of_the_tool() -> None:
     (table,) = tables_of(section_of(text_of("pipeline.md"), "## Stages"))
     documented = {row[0].strip("`"): (names_in(row[2])[0], "`" in row[0]) for row in table[1:]}
     assert documented == {name: (stage.makes, name in STAGE_COMMANDS) for name, stage in STAGES.items()}
+
+
+def test_every_option_of_the_transform_is_in_its_page() -> None:
+    section = section_of(text_of("pyg.md"), "## AddCommuteTimes")
+    for stage in ("rewire", "dilap", "commute"):
+        assert {field.name for field in fields(CONFIGS[stage])} <= set(names_in(section)), stage
 
 
 @pytest.mark.parametrize(("config", "field"), [(CommuteConfig, "proximity"), (TrainConfig, "aggregation")])
