@@ -45,6 +45,8 @@ EXECUTED = {
     "configuration.md": 4,
     "cache.md": 14,
     "explain.md": 7,
+    "diagnose.md": 2,
+    "report.md": 4,
     "python-api.md": 0,
 }
 
@@ -54,6 +56,9 @@ SECTIONS = {
     "python-api.md": ("Functions",),
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
     "explain.md": ("The columns", "The prediction", "A figure"),
+    "diagnose.md": ("The figures", "The verdict"),
+    "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
+    "tracking.md": ("MLflow", "Weights & Biases"),
     "pipeline.md": (
         "Stages",
         "Where a stage starts",
