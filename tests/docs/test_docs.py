@@ -47,6 +47,8 @@ EXECUTED = {
     "explain.md": 7,
     "beyond-the-paper.md": 2,
     "sweep.md": 7,
+    "diagnose.md": 2,
+    "report.md": 4,
     "python-api.md": 0,
     "pyg.md": 0,
 }
@@ -67,6 +69,9 @@ SECTIONS = {
         "Precision",
         "Logs",
     ),
+    "diagnose.md": ("The figures", "The verdict"),
+    "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
+    "tracking.md": ("MLflow", "Weights & Biases"),
     "pipeline.md": (
         "Stages",
         "Where a stage starts",
@@ -462,7 +467,7 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     cgnn.ok("run", *source, "--method", "teleport", "--solver", "sketch", "--verify", 5, *TINY, "--split", 0, "-q")
     chosen = Path("chosen").absolute()
     source = (*source[:-1], chosen)
-    cgnn.ok("run", *source, "--solver", "series", "--tolerance", 0.1, *TINY, "--split", 0, "-q")
+    cgnn.ok("run", *source, "--solver", "series", "--tolerance", 0.1, *TINY, "--label-input", "--split", 0, "-q")
     found: dict[str, list[Artifact]] = {}
     for stage in ROOT_TYPES:
         for root in (own, shared_store, other, chosen):
