@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 QUICK_DATASETS = ("demo",)
 QUICK_SPLITS = 2
 QUICK: dict[str, int] = {
-    "train.epochs": 3,
+    "train.epochs": 10,
     "train.pretrain_epochs": 2,
-    "train.hidden": 8,
-    "train.branch_hidden": 8,
+    "train.hidden": 16,
+    "train.branch_hidden": 16,
     "train.projection": 8,
     "train.layers": 2,
 }
@@ -114,8 +114,12 @@ class Lab:
         """
         found = {trial.name: self._outset(trial) for trial in trials}
         for most in (*(ROUNDS if self.asked.max_minutes is not None else ()), None):
-            waiting = [_cut(trial, most) for trial in trials if found[trial.name].status != "failed"]
-            for result in self._run(waiting, test, share):
+            waiting = [
+                _cut(trial, most)
+                for trial in trials
+                if found[trial.name].status != "failed" and (most is None or len(trial.splits) > most)
+            ]
+            for result in self._run(waiting, test, share) if waiting else ():
                 if result.status != "not run" or found[result.trial.name].status == "not run":
                     found[result.trial.name] = result
         return found

@@ -18,8 +18,8 @@ from cgnn_cli.report.table import Entry, Table
 SCORES = {"commute.solver": "svd", "commute.rank": 5}
 DELTA = (
     "delta = |c_before - c_after| / |c_before| over the original edges inside the largest strongly connected "
-    "component, each c divided by its mean; before: the walk on that component as it is, after: on the rewired graph. The paper "
-    "does not say how it compares the two."
+    "component, each c divided by its mean; before: the walk on that component as it is, after: on the rewired "
+    "graph. The paper does not say how it compares the two."
 )
 
 
