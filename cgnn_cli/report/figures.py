@@ -26,7 +26,6 @@ from cgnn_cli.report.style import (
     new_drawing,
     short,
 )
-
 from cgnn_cli.report.table import DASH
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ STYLE: dict[str, Any] = {
     "svg.hashsalt": "cgnn",
     "svg.fonttype": "path",
     "font.size": 10,
+    "axes.facecolor": "none",
     "axes.edgecolor": MUTED,
     "axes.labelcolor": INK,
     "axes.titlecolor": INK,
@@ -101,7 +102,7 @@ def _for_page(svg: str, name: str) -> str:
     size = re.search(r'<svg [^>]*?width="([\d.]+)pt"', svg)
     assert size is not None
     svg = re.sub(r' (?:width|height)="[\d.]+pt"', "", svg, count=2)
-    svg = svg.replace("<svg ", f'<svg style="max-width: {float(size[1]) * POINT:.0f}px" ', 1)
+    svg = svg.replace("<svg ", f'<svg style="--drawn: {float(size[1]) * POINT:.0f}px" ', 1)
     svg = re.sub(r'(\sid="|url\(#|href="#)', rf"\g<1>{name}-", svg)
     for colour, variable in THEMED.items():
         svg = svg.replace(colour, variable)

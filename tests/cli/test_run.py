@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cgnn_cli.commands.run import paired_difference
 from cgnn_cli.pipeline import STAGES
 from tests.front_door import FrontDoor
 
@@ -111,14 +110,6 @@ def test_predict_with_one_split_and_wrong_split(cgnn: FrontDoor) -> None:
     assert summary["splits"] == [2] and summary["nodes"] == 1500
     assert "splits [0, 2]" in cgnn.fails(2, "predict", "--output", "q.csv", "--split", 1)
     assert not Path("q.csv").exists()
-
-
-def test_paired_difference() -> None:
-    mean, error = paired_difference([0.5, 0.7, 0.9], [0.4, 0.7, 0.6])
-    assert mean == pytest.approx(0.4 / 3)
-    gaps = np.array([0.1, 0.0, 0.3])
-    assert error == pytest.approx(gaps.std(ddof=1) / np.sqrt(3))
-    assert paired_difference([0.5], [0.25]) == (0.25, None)
 
 
 def test_dry_run_forecasts_the_comparison_too(cgnn: FrontDoor) -> None:

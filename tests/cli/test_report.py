@@ -1,0 +1,119 @@
+"""`cgnn report` through the front door: from evaluations to files."""
+
+import csv
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.front_door import FrontDoor
+from tests.report.samples import HOST
+
+SHORT = ("--epochs", 2, "--hidden", 4, "--split", 0, "--split", 1, "--no-compare")
+ALL = "html,md,tex,csv,json"
+
+
+@pytest.fixture
+def runs(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Three evaluations of the demo graph: two of cgnn, one of another model."""
+    monkeypatch.setattr("platform.node", lambda: HOST)
+    options = ((), ("--solver", "pi-only", "--proximity", "inverse"), ("--model", "mlp"))
+    return [cgnn.ok("run", *SHORT, *more, "--json").json for more in options]
+
+
+def test_all_formats_of_all_runs(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    result = cgnn.ok("report", "--format", ALL, "--output", "out")
+    names = ["report.html", "report.md", "report.tex", "scores.csv", "splits.csv", "comparisons.csv", "report.json"]
+    assert result.out.splitlines() == [f"out/{name}" for name in names]
+    assert "pi-only, inverse" in result.err
+    values = json.loads(Path("out/report.json").read_text())
+    by_key = {row["key"]: row for row in values["scores"]}
+    assert set(by_key) == {run["key"] for run in runs}
+    for run in runs:
+        assert by_key[run["key"]]["test_accuracy"] == run["summary"]["test_accuracy"]
+        assert by_key[run["key"]]["partial"] and by_key[run["key"]]["splits_of_dataset"] == 5
+        stages = [part["role"] for part in by_key[run["key"]]["made_from"]]
+        assert stages[0] == "graph" and stages[-1] == "eval" and {"fit-0", "fit-1", "train"} <= set(stages)
+    assert len(values["comparisons"]) == 3
+    rows = list(csv.DictReader(Path("out/scores.csv").read_text().splitlines()))
+    assert {row["key"]: float(row["test_accuracy_mean"]) for row in rows} == {
+        key: row["test_accuracy"]["mean"] for key, row in by_key.items()
+    }
+    assert len(list(csv.DictReader(Path("out/splits.csv").read_text().splitlines()))) == 6
+
+
+def test_every_number_of_the_page_has_its_source_and_no_host(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    cgnn.ok("report", "--format", ALL, "--output", "out", "-q")
+    page = Path("out/report.html").read_text()
+    for run in runs:
+        for stage in run["stages"]:
+            assert stage["key"] in page
+        mean, std = (100 * run["summary"]["test_accuracy"][name] for name in ("mean", "std"))
+        assert f"{mean:.2f} ± {std:.2f}" in page
+    assert "2 of 5" in page and "cgnn run --epochs 2" in page
+    assert not any(HOST.encode() in path.read_bytes() for path in Path("out").rglob("*.*"))
+
+
+def test_the_same_runs_give_the_same_files(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    for folder in ("one", "two"):
+        cgnn.ok("report", "--format", ALL, "--output", folder, "-q")
+    one, two = (
+        {path.relative_to(folder): path.read_bytes() for path in Path(folder).rglob("*.*")} for folder in ("one", "two")
+    )
+    assert one == two and len([path for path in one if path.suffix == ".svg"]) >= 4
+
+
+def test_figures_of_the_page_are_files_too(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    found = cgnn.ok("report", "--format", "md", "--output", "out", "--json").json["summary"]
+    linked = re.findall(r"\]\((figures/[^)]+)\)", Path("out/report.md").read_text())
+    assert len(linked) == found["figures"] >= 4
+    for name in linked:
+        assert Path("out", name).exists() and Path("out", name).with_suffix(".png").exists()
+
+
+def test_runs_by_key_and_by_path(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    names = (runs[0]["key"][:10], runs[2]["artifact"], runs[0]["key"])
+    found = cgnn.ok("report", *names, "--format", "csv", "--output", "out", "--json").json["summary"]
+    assert (found["runs"], found["comparisons"], found["figures"]) == (2, 1, 0)
+    assert not Path("out/figures").exists()
+
+
+def test_a_run_with_more_splits_takes_the_cell(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    more = cgnn.ok("run", *SHORT, "--split", 2, "--model", "mlp", "--json").json
+    cgnn.ok("report", "--format", "json,md", "--output", "out", "-q")
+    values = json.loads(Path("out/report.json").read_text())
+    assert values["left_out"] == [runs[2]["key"]]
+    assert more["key"] in [row["key"] for row in values["scores"]]
+    assert "1 run left out" in Path("out/report.md").read_text()
+
+
+def test_an_evaluation_whose_inputs_are_elsewhere_is_still_shown(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    Path("moved.h5").write_bytes(Path(runs[0]["artifact"]).read_bytes())
+    cgnn.ok("report", "moved.h5", "--store", "empty", "--format", "html,json", "--output", "out", "-q")
+    (row,) = json.loads(Path("out/report.json").read_text())["scores"]
+    assert (row["model"], row["seconds"], row["splits_of_dataset"]) == ("unknown", None, None)
+
+
+def test_without_matplotlib_there_are_tables(
+    cgnn: FrontDoor, runs: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for module in ("cgnn_cli.commands.report", "cgnn_cli.report.content"):
+        monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
+    result = cgnn.ok("report", "--output", "out", "--json").json
+    assert result["summary"]["figures"] == 0 and any("cgnn[plot]" in note for note in result["warnings"])
+    assert "<table" in Path("out/report.html").read_text()
+
+
+def test_slips(cgnn: FrontDoor) -> None:
+    assert "no evaluations" in cgnn.fails(4, "report", "--output", "out")
+    assert "'pdf' is not known" in cgnn.fails(2, "report", "--format", "html,pdf")
+    assert "neither a file nor a key" in cgnn.fails(4, "report", "abcdef")
+    assert "no file" in cgnn.fails(4, "report", "gone.h5")
+    Path("taken").write_text("")
+    assert "cannot make the folder" in cgnn.fails(2, "report", "--output", "taken")
+    made = cgnn.ok("commute", "--dataset", "demo", "-q").path
+    assert "is a commute artifact" in cgnn.fails(2, "report", made)

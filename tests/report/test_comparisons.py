@@ -1,0 +1,35 @@
+"""Which runs are compared, how often, and what the table says."""
+
+from cgnn_cli.report.comparisons import MOST_PAIRS, compare_runs, comparison_table
+from cgnn_cli.report.labels import label_runs
+from tests.report.samples import make_run
+
+
+def test_only_runs_on_the_same_splits_of_one_graph_are_compared() -> None:
+    a, b = make_run([0.5, 0.7, 0.6]), make_run([0.4, 0.5, 0.5], model="mlp")
+    others = [make_run([0.5, 0.6, 0.7], model="x", splits=[1, 2, 3]), make_run([0.1, 0.2, 0.3], dataset="other")]
+    found = compare_runs([b, a, *others])
+    assert [(each.first.key, each.second.key) for each in found] == [(a.key, b.key)]
+    assert found[0].corrected == found[0].paired.t_test
+
+
+def test_single_splits_are_not_compared() -> None:
+    assert compare_runs([make_run([0.5]), make_run([0.6], model="mlp")]) == []
+
+
+def test_all_pairs_and_the_correction_counts_them() -> None:
+    runs = [make_run([0.5, 0.7 + step / 100, 0.6], model=f"m{step}") for step in range(4)]
+    found = compare_runs(runs)
+    assert len(found) == 6
+    smallest = min(each.paired.t_test or 1 for each in found)
+    assert min(each.corrected or 1 for each in found) == min(1, 6 * smallest)
+    table = comparison_table(found, label_runs(runs))
+    assert "6 paired comparisons" in table.caption and len(table.rows) == 6
+
+
+def test_many_runs_are_compared_with_the_best() -> None:
+    runs = [make_run([0.5, 0.7 + step / 100, 0.6], model=f"m{step}") for step in range(9)]
+    found = compare_runs(runs)
+    assert 9 * 8 / 2 > MOST_PAIRS and len(found) == 8
+    assert {each.first.model for each in found} == {"m8"}
+    assert "with the highest mean" in comparison_table(found, label_runs(runs)).caption

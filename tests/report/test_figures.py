@@ -1,0 +1,111 @@
+"""Figures are drawn where the runs have the data, the same bytes for the same data."""
+
+import re
+
+import numpy as np
+import pytest
+
+from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, weights_label
+from cgnn_cli.report.figures import (
+    draw_confusion,
+    draw_learning,
+    draw_scores,
+    draw_sensitivity,
+    draw_time,
+)
+from cgnn_cli.report.labels import label_runs
+from cgnn_cli.report.runs import Run
+from cgnn_cli.report.style import PALETTE, THEMED, Picture, power_label
+from cgnn_cli.store.artifact import Artifact
+from tests.report.samples import header, make_run
+
+RUNS = [make_run([0.5, 0.7]), make_run([0.6, 0.8], model="mlp $x_1$ <b>")]
+
+
+def histories(runs: list[Run]) -> list[tuple[Run, list[dict[str, np.ndarray]]]]:
+    curve = np.linspace(2, 0.1, 700)
+    return [
+        (run, [{"loss": curve[:size], "validation_accuracy": 1 - curve[:size] / 2} for size in (700, 500)])
+        for run in runs
+    ]
+
+
+def scores() -> Picture:
+    picture = draw_scores("a-scores", "demo", RUNS, label_runs(RUNS))
+    assert picture is not None
+    return picture
+
+
+def test_the_same_data_gives_the_same_bytes() -> None:
+    first, second = scores(), scores()
+    assert (first.svg, first.png, first.inline) == (second.svg, second.png, second.inline)
+    assert b"<dc:date>" not in first.svg and first.png.startswith(b"\x89PNG")
+
+
+def test_inline_drawings_take_the_theme_and_keep_their_ids_apart() -> None:
+    inline = scores().inline
+    assert inline.startswith("<svg") and "http://www.w3.org/1999/xlink" in inline
+    assert not any(colour in inline for colour in THEMED) and "var(--ink)" in inline and PALETTE[0] in inline
+    used = re.findall(r'(?:url\(#|href="#)([^")]+)', inline)
+    defined = re.findall(r'\sid="([^"]+)"', inline)
+    assert used and set(used) <= set(defined) and all(name.startswith("a-scores-") for name in defined)
+    assert "<metadata>" not in inline and "<?xml" not in inline and "<b>" not in inline
+
+
+def test_learning_curves_need_histories() -> None:
+    labels = label_runs(RUNS)
+    assert draw_learning("x", "demo", [(run, []) for run in RUNS], labels) is None
+    picture = draw_learning("x", "demo", histories(RUNS), labels)
+    assert picture is not None and "2 runs" in picture.alternative and len(picture.svg) < 200_000
+
+
+def test_time_needs_two_timed_runs() -> None:
+    assert draw_time("x", "demo", RUNS[:1], label_runs(RUNS)) is None
+    assert draw_time("x", "demo", RUNS, label_runs(RUNS)) is not None
+    untimed = Run(RUNS[0].path, RUNS[0].header, {}, "demo")
+    assert untimed.seconds is None and draw_time("x", "demo", [untimed, *RUNS[1:]], label_runs(RUNS)) is None
+
+
+def test_confusion_is_left_out_where_there_are_too_many_classes() -> None:
+    assert draw_confusion("x", "m on d", np.ones((2, 3, 3)), ["a", "b", "c"], 33.3) is not None
+    assert draw_confusion("x", "m on d", np.ones((2, 40, 40)), [str(k) for k in range(40)], 2.5) is None
+
+
+def test_sensitivity_needs_both_to_vary_and_the_rest_alike() -> None:
+    grid = [make_run([0.1 * k], layers=1 + k % 2, hidden=8 << k // 2) for k in range(1, 5)]
+    picture = draw_sensitivity("x", "demo", "gcn", grid)
+    assert picture is not None and "2 depths and 3 widths" in picture.alternative
+    assert draw_sensitivity("x", "demo", "gcn", grid[:1]) is None
+    unlike = [make_run([0.1 * k], layers=k, hidden=8 * k, lr=k / 100) for k in range(1, 5)]
+    assert draw_sensitivity("x", "demo", "gcn", unlike) is None
+
+
+@pytest.mark.parametrize("times", [[1.0, 10.0, 1e9], [-1.0, np.nan, 2.0], [np.nan, np.nan, np.nan]])
+def test_histograms_show_what_a_logarithm_can(times: list[float]) -> None:
+    config = {"solver": "svd", "rank": 5, "proximity": "exp", "scale": 1.0}
+    weights = np.array([0.0, 0.5, 1.0])
+    elements = {"commute": np.array(times), "weight_out": weights, "weight_in": weights}
+    assert draw_histograms("x", "demo", [Artifact(header("commute", "k", config=config), elements)]) is not None
+    assert draw_histograms("x", "demo", []) is None
+
+
+def test_solvers_need_two_that_were_verified() -> None:
+    def verified(solver: str, error: float, **summary: object) -> object:
+        found = {"median_relative_error": error, "p95_relative_error": 2 * error}
+        return header(
+            "commute", solver, config={"solver": solver, "proximity": "exp"}, summary={"verify": found, **summary}
+        )
+
+    both = [verified("exact", 0.0), verified("pi-only", 0.1)]
+    assert draw_solvers("x", "demo", both) is not None  # type: ignore[arg-type]
+    assert draw_solvers("x", "demo", both[:1]) is None  # type: ignore[arg-type]
+    assert draw_solvers("x", "demo", [header("commute", "k", config={"solver": "svd"})]) is None
+
+
+def test_labels_of_weights_and_powers() -> None:
+    assert (
+        weights_label({"solver": "series", "steps": 2, "proximity": "ratio", "scale": 0.1})
+        == "series 2 steps, ratio 0.1"
+    )
+    assert [power_label(10.0**k, digits=True) for k in (-2, 0, 3)] == ["0.01", "1", "1,000"]
+    assert power_label(1e-12, digits=False) == "10⁻¹²"

@@ -1,0 +1,62 @@
+"""The paired comparison against scipy and against a count of all sign patterns."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from cgnn_cli.report.paired import holm, paired_difference
+
+
+def test_mean_and_standard_error_by_hand() -> None:
+    gap = paired_difference([0.5, 0.7, 0.9], [0.4, 0.7, 0.6])
+    assert gap.mean == pytest.approx(0.4 / 3)
+    assert gap.error == pytest.approx(np.array([0.1, 0.0, 0.3]).std(ddof=1) / np.sqrt(3))
+
+
+def test_a_single_split_has_a_difference_and_nothing_else() -> None:
+    gap = paired_difference([0.5], [0.25])
+    assert (gap.mean, gap.error, gap.t_test, gap.sign_flips) == (0.25, None, None, None)
+
+
+@pytest.mark.parametrize("runs", [2, 5, 10, 30])
+def test_t_test_is_that_of_scipy(runs: int) -> None:
+    a, b = np.random.default_rng(runs).random((2, runs))
+    assert paired_difference(a.tolist(), b.tolist()).t_test == pytest.approx(ttest_rel(a, b).pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 7, 12])
+def test_sign_flips_count_all_patterns(runs: int) -> None:
+    gaps = np.random.default_rng(runs).normal(0.2, 1, runs)
+    patterns = itertools.product((1, -1), repeat=runs)
+    expected = np.mean([abs(np.dot(signs, gaps)) >= abs(gaps.sum()) - 1e-12 for signs in patterns])
+    assert paired_difference(gaps.tolist(), [0.0] * runs).sign_flips == pytest.approx(expected)
+
+
+def test_differences_of_one_sign_reach_the_least_p_value() -> None:
+    assert paired_difference([0.3, 0.2, 0.4, 0.1], [0.0] * 4).sign_flips == 2 / 16
+
+
+def test_more_than_twelve_splits_are_not_flipped() -> None:
+    assert paired_difference([0.1] * 13, [0.0] * 13).sign_flips is None
+
+
+def test_differences_that_do_not_vary_have_no_t_test() -> None:
+    assert paired_difference([0.5, 0.5], [0.25, 0.25]).t_test is None
+    assert paired_difference([0.5, 0.5], [0.5, 0.5]).sign_flips == 1
+
+
+def test_runs_of_different_length_are_not_compared() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        paired_difference([0.5, 0.6], [0.5])
+
+
+def test_holm_by_hand() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_holm_does_not_count_what_has_no_p_value() -> None:
+    assert holm([0.02, None, 0.5]) == [0.04, None, 0.5]
+    assert holm([]) == []
