@@ -71,7 +71,7 @@ OF_FLAG = {key.name: key.path for key in KEYS.values()}
 
 
 class Settings:
-    """The values in force for one call."""
+    """The values in force for one call; those of a `point` of a sweep hold in any case."""
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class Settings:
         file: Path | None = None,
         environment: Mapping[str, str] = os.environ,
         preset: str | None = None,
+        point: Mapping[str, Any] | None = None,
     ) -> None:
         self.values = {path: Resolved(key.default) for path, key in KEYS.items()}
         self.values |= _from_file(file, environment)
@@ -91,6 +92,9 @@ class Settings:
             if name in OF_FLAG and value is not None:
                 self.values[OF_FLAG[name]] = Resolved(value, "--" + name.replace("_", "-"))
                 self.given.add(OF_FLAG[name])
+        for path, value in (point or {}).items():
+            self.values[path] = Resolved(checked(known_key(path, "sweep"), value, "sweep"), "sweep")
+            self.given.add(path)
         self.preset = preset
         if preset is not None:
             self._fill_in(preset)
@@ -101,9 +105,9 @@ class Settings:
 
         origin = f"preset {name}"
         for path, raw in preset(name, self.value("dataset"), self.value("train.model")).items():
-            key = _known_key(path, origin)
+            key = known_key(path, origin)
             if self.values[path].origin == "default":
-                self.values[path] = Resolved(_checked(key, raw, origin), origin)
+                self.values[path] = Resolved(checked(key, raw, origin), origin)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str) -> Settings:
@@ -113,7 +117,7 @@ class Settings:
         settings.given = {path for path, value in values.items() if value is not None}
         settings.preset = None
         for path in settings.given:
-            settings.values[path] = Resolved(_checked(_known_key(path, place), values[path], place), place)
+            settings.values[path] = Resolved(checked(known_key(path, place), values[path], place), place)
         return settings
 
     def value(self, path: str) -> Any:
@@ -147,8 +151,8 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, R
     found = {}
     for section, name, raw in _entries(content):
         place = f"{path}:{_line_of(text, section, name)}"
-        key = _known_key(f"{section}.{name}" if section else name, place)
-        found[key.path] = Resolved(_checked(key, raw, place), place)
+        key = known_key(f"{section}.{name}" if section else name, place)
+        found[key.path] = Resolved(checked(key, raw, place), place)
     return found
 
 
@@ -182,7 +186,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Resolved]:
         if variable in by_variable:
             if text:
                 key = by_variable[variable]
-                found[key.path] = Resolved(_parsed(key, text, variable), variable)
+                found[key.path] = Resolved(parsed(key, text, variable), variable)
         elif variable.startswith("CGNN_") and variable not in OTHER_VARIABLES:
             near = get_close_matches(variable, [*by_variable, *OTHER_VARIABLES], n=1)
             raise UsageError(f"unknown variable {variable}" + (f"; did you mean {near[0]}?" if near else ""))
@@ -194,11 +198,11 @@ def _assignment(text: str) -> tuple[str, Resolved]:
     path, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"--set {text}: write it as section.key=value, for example train.lr=0.01")
-    key = _known_key(path.strip(), "--set")
-    return key.path, Resolved(_parsed(key, value.strip(), f"--set {path.strip()}"), "--set")
+    key = known_key(path.strip(), "--set")
+    return key.path, Resolved(parsed(key, value.strip(), f"--set {path.strip()}"), "--set")
 
 
-def _known_key(path: str, place: str) -> Key:
+def known_key(path: str, place: str) -> Key:
     if path in KEYS:
         return KEYS[path]
     near = OF_FLAG.get(path.rpartition(".")[2]) or next(iter(get_close_matches(path, KEYS, n=1, cutoff=0.5)), None)
@@ -206,7 +210,7 @@ def _known_key(path: str, place: str) -> Key:
     raise UsageError(f"{place}: unknown key {path}{meant}", "`cgnn config show` lists all keys")
 
 
-def _parsed(key: Key, text: str, place: str) -> Any:
+def parsed(key: Key, text: str, place: str) -> Any:
     """A value written as text."""
     kind = _plain(key.kind)
     try:
@@ -214,12 +218,12 @@ def _parsed(key: Key, text: str, place: str) -> Any:
             if text.lower() not in (*TRUE, *FALSE):
                 raise ValueError
             return text.lower() in TRUE
-        return _checked(key, kind(text) if kind in (int, float) else text, place)
+        return checked(key, kind(text) if kind in (int, float) else text, place)
     except ValueError:
         raise UsageError(f"{place}: {text!r} is not {_describe(key.kind)}") from None
 
 
-def _checked(key: Key, raw: Any, place: str) -> Any:
+def checked(key: Key, raw: Any, place: str) -> Any:
     """A value of the right type; a whole number may stand for a float, and a number for a scale."""
     kind = _plain(key.kind)
     choices = typing.get_args(key.kind) if typing.get_origin(key.kind) is Literal else ()

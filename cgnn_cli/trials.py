@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, Any, Literal
 
 from cgnn_cli.configs import CONFIGS, ComputeConfig, GraphConfig, SourceConfig
@@ -53,6 +54,7 @@ class TrialResult:
     trial: Trial
     status: Status = "not run"
     message: str = ""
+    error: Exception | None = field(default=None, compare=False)
     splits: list[int] = field(default_factory=list)
     validation_accuracy: list[float] = field(default_factory=list)
     test_accuracy: list[float] = field(default_factory=list)
@@ -64,17 +66,26 @@ class TrialResult:
     @property
     def mean_validation_accuracy(self) -> float:
         """Over the finished splits; 0 where there are none."""
-        return sum(self.validation_accuracy) / len(self.splits) if self.splits else 0.0
+        return fmean(self.validation_accuracy) if self.splits else 0.0
+
+    @property
+    def validation_deviation(self) -> float:
+        """The population's standard deviation over the finished splits."""
+        return pstdev(self.validation_accuracy) if self.splits else 0.0
 
 
 @dataclass(eq=False)
 class _Plan:
-    """A trial that has begun: its steps, and the headers of those that are done."""
+    """A trial that has begun: its steps, the headers of those that are done, and the errors of those that failed.
+
+    Only the splits before the first that fails count, so that a failure does not depend on which process was faster.
+    """
 
     result: TrialResult
     trained: Step
     scored: Step | None
     headers: dict[str, Header] = field(default_factory=dict)
+    errors: dict[str, Exception] = field(default_factory=dict)
 
     def all_keys(self) -> set[str]:
         """The keys of all its steps."""
@@ -82,12 +93,25 @@ class _Plan:
 
     @property
     def fits(self) -> dict[int, Step]:
-        return {split: self.trained.inputs[f"fit-{split}"] for split in sorted(self.trained.config.splits)}
+        """The trainings by split, up to the first that failed."""
+        fits: dict[int, Step] = {}
+        for split in sorted(self.trained.config.splits):
+            step = self.trained.inputs[f"fit-{split}"]
+            if step.key in self.errors:
+                break
+            fits[split] = step
+        return fits
+
+    def error(self) -> Exception | None:
+        """What the first step that failed, failed with."""
+        order = [self.trained.inputs[f"fit-{split}"].key for split in sorted(self.trained.config.splits)]
+        order += [self.scored.key] if self.scored else []
+        return next((self.errors[key] for key in order if key in self.errors), None)
 
     def missing(self) -> list[Step]:
         """The steps to do next: trainings, and after the last of them the scores."""
         fits = [step for step in self.fits.values() if step.key not in self.headers]
-        if fits or self.scored is None or self.scored.key in self.headers:
+        if fits or self.errors or self.scored is None or self.scored.key in self.headers:
             return fits
         return [self.scored]
 
@@ -194,7 +218,7 @@ class _Run:
             return False
         except Exception as error:  # also a bug that only this configuration meets
             self.begun = [begun for begun in self.begun if begun.result is not result]
-            result.status, result.message = "failed", message_of(error)
+            result.status, result.message, result.error = "failed", message_of(error), error
             self.finished(result)
         return True
 
@@ -250,32 +274,39 @@ class _Run:
                 begun.headers[event.step.key] = event.header
                 self._go_on(begun)
             elif not isinstance(event.error, StoppedEarly):
-                self._end(begun, "failed", message_of(event.error))
+                begun.errors[event.step.key] = event.error
+                self._go_on(begun)
 
     def _go_on(self, begun: _Plan) -> None:
         """A trial is done, or its scores come next: before other trainings, so that it is reported soon."""
         missing = begun.missing()
         if not missing:
-            self._end(begun, "done")
+            self._end(begun, "failed" if begun.errors else "done", begun.error())
+        elif begun.errors:
+            self._forget_unneeded()
         elif missing == [begun.scored]:
             self._queue(missing)
             self.ready.rotate(1)
 
-    def _end(self, begun: _Plan, status: Status, message: str = "") -> None:
+    def _end(self, begun: _Plan, status: Status, error: Exception | None = None) -> None:
         """Report a trial, and forget what only it needed."""
         result = begun.settle()
-        result.status, result.message = status, message
+        result.status, result.message, result.error = status, message_of(error) if error else "", error
         result.preparation_seconds = self._preparation_seconds(begun)
         if begun in self.begun:
             self.begun.remove(begun)
             self.forecast.done += 1
         else:
             self.forecast.total -= 1
-        needed = {key for other in self.begun for key in other.all_keys()}
-        self.ready = deque(step for step in self.ready if step.key in needed)
-        for key in begun.all_keys() - needed:
+        self._forget_unneeded()
+        for key in begun.all_keys() - {key for other in self.begun for key in other.all_keys()}:
             self.pool.shared.drop(key)
         self.finished(result)
+
+    def _forget_unneeded(self) -> None:
+        """Take steps out of the queue that no trial waits for any more."""
+        needed = {step.key for begun in self.begun for step in begun.missing()}
+        self.ready = deque(step for step in self.ready if step.key in needed)
 
     def _preparation_seconds(self, begun: _Plan) -> float:
         """What the stages between the graph and the trainings took when they were computed."""

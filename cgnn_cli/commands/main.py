@@ -22,6 +22,7 @@ from cgnn_cli.commands import (
     reproduce,
     run,
     stages,
+    sweep,
 )
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
@@ -60,7 +61,7 @@ def cgnn(
         os.environ["CGNN_DEBUG"] = "1"
 
 
-for group in (stages, run, predict, explain, reproduce, report, data, diagnose, inspect, cache, models, config):
+for group in (stages, run, sweep, predict, explain, reproduce, report, data, diagnose, inspect, cache, models, config):
     group.register(app)
 
 

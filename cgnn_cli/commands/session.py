@@ -24,6 +24,7 @@ from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
+from cgnn_cli.sweeps import Space, separate
 
 SCHEMA = 1
 OUTPUT_PANEL = "Output"
@@ -54,14 +55,38 @@ class Outcome:
         return cls(text=str(path), values=values)
 
 
+@dataclass(frozen=True)
+class Given:
+    """What the command line said about settings."""
+
+    flags: dict[str, Any]
+    sets: tuple[str, ...] = ()
+    file: Path | None = None
+    preset: str | None = None
+
+    def settings(self, **changes: Any) -> Settings:
+        """The settings in force."""
+        return Settings(self.flags, self.sets, self.file, **{"preset": self.preset, **changes})
+
+
 class Session:
     """What every command has at hand."""
 
     def __init__(
-        self, command: str, *, settings: Settings, as_json: bool = False, quiet: bool = False, lock_timeout: float = -1
+        self,
+        command: str,
+        *,
+        settings: Settings,
+        given: Given,
+        space: Space | None = None,
+        as_json: bool = False,
+        quiet: bool = False,
+        lock_timeout: float = -1,
     ) -> None:
         self.command = command
         self.settings = settings
+        self.given = given
+        self.space = space or {}
         self.as_json = as_json
         self.talker = Talker(quiet=quiet)
         root = Path(settings.value("store"))
@@ -198,12 +223,18 @@ def _panel_order(parameter: inspect.Parameter) -> int:
 
 
 def command(
-    app: typer.Typer, name: str, *, group: str = "", extra: Sequence[inspect.Parameter] = (), **settings: Any
+    app: typer.Typer,
+    name: str,
+    *,
+    group: str = "",
+    extra: Sequence[inspect.Parameter] = (),
+    sweeps: bool = False,
+    **settings: Any,
 ) -> Callable[[Callable[..., Outcome]], Callable[..., Outcome]]:
     """Register a function `(session, ...) -> Outcome` as a command with the common options.
 
     `extra` parameters and `dataset` are settings: they reach the function through `session.settings`, which also knows
-    the environment and the configuration file.
+    the environment and the configuration file. A command that `sweeps` gets what spans several values as a space.
     """
 
     def register(function: Callable[..., Outcome]) -> Callable[..., Outcome]:
@@ -224,8 +255,10 @@ def command(
             preset = flags.pop("preset", None)
             own_values = {name: value for name, value in values.items() if name in accepted}
             sets, file = common.pop("sets") or (), common.pop("config")
-            settings = Settings({**flags, "store": common.pop("store")}, sets, file, preset=preset)
-            session = Session(full_name, settings=settings, **common)
+            single, space = separate(sets) if sweeps else (sets, {})
+            given = Given({**flags, "store": common.pop("store")}, tuple(single), file, preset)
+            settings = given.settings(preset=None) if sweeps else given.settings()
+            session = Session(full_name, settings=settings, given=given, space=space, **common)
             session.finish(function(session, **own_values))
 
         parameters = sorted([*own, *extra, *COMMON], key=_panel_order)

@@ -1,7 +1,8 @@
 """Adam by torch's functional form.
 
 The class `torch.optim.Adam` imports torch's compiler at first use, which costs every process 1.5 s; the function does
-not, gives the same numbers, and leaves the state in plain sight for snapshots.
+not, gives the same numbers, and leaves the state in plain sight for snapshots. The fused kernel reads each number
+once.
 """
 
 from collections.abc import Iterable
@@ -27,7 +28,7 @@ class Adam:
         self.spared = [id(parameter) in spared for parameter in self.parameters]
         self.moments = [torch.zeros_like(parameter) for parameter in self.parameters]
         self.squares = [torch.zeros_like(parameter) for parameter in self.parameters]
-        self.steps = [torch.tensor(0.0) for _ in self.parameters]
+        self.steps = [torch.zeros((), device=parameter.device) for parameter in self.parameters]
 
     def zero_grad(self) -> None:
         for parameter in self.parameters:
@@ -57,6 +58,7 @@ class Adam:
             weight_decay=weight_decay,
             eps=EPSILON,
             maximize=False,
+            fused=True,
         )
 
     def state(self) -> dict[str, dict[str, np.ndarray]]:

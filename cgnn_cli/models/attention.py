@@ -45,9 +45,15 @@ class Pattern:
         self.rows = torch.from_numpy(row_of_entries(matrix)).to(device, integer)
         self.entries = int(matrix.nnz)
 
-    def softmax(self, of_neighbour: Tensor, of_node: Tensor, slope: float = SLOPE) -> Tensor:
-        """Weights a of heads x entries, from s (columns x heads) and t (rows x heads); each row sums to 1."""
-        weights: Tensor = _Softmax.apply(_at_least_single(of_neighbour), _at_least_single(of_node), self, slope)
+    def softmax(
+        self, of_neighbour: Tensor, of_node: Tensor, slope: float = SLOPE, copies: Tensor | None = None
+    ) -> Tensor:
+        """Weights a of heads x entries, from s (columns x heads) and t (rows x heads); each row sums to 1.
+
+        With `copies`, an entry stands for so many equal ones, and its weight is the sum of theirs.
+        """
+        scores = _at_least_single(of_neighbour), _at_least_single(of_node)
+        weights: Tensor = _Softmax.apply(*scores, self, slope, copies)
         return weights
 
     def weighted_sum(self, weights: Tensor, x: Tensor) -> Tensor:
@@ -93,11 +99,14 @@ class Pattern:
 
 class _Softmax(torch.autograd.Function):
     @staticmethod
-    def forward(context: Any, of_neighbour: Tensor, of_node: Tensor, pattern: Pattern, slope: float) -> Tensor:
+    def forward(
+        context: Any, of_neighbour: Tensor, of_node: Tensor, pattern: Pattern, slope: float, copies: Tensor | None
+    ) -> Tensor:
         # LeakyReLU grows with its argument, so the largest score of a row is that of its largest neighbour.
         largest = F.leaky_relu(pattern.row_maxima(of_neighbour) + of_node, slope)
         scores = F.leaky_relu(pattern.by_neighbour(of_neighbour).add_(pattern.by_node(of_node)), slope)
         weights = scores.sub_(pattern.by_node(largest)).exp_()
+        weights = weights if copies is None else weights.mul_(copies)
         weights.div_(pattern.by_node(pattern.row_sums(weights)))
         context.save_for_backward(of_neighbour, of_node, weights)
         context.pattern, context.slope = pattern, slope
@@ -105,14 +114,14 @@ class _Softmax(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None]:
+    def backward(context: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None, None, None]:
         of_neighbour, of_node, weights = context.saved_tensors
         pattern: Pattern = context.pattern
         mean = pattern.row_sums(weights * gradients[0])
         change = (gradients[0] - pattern.by_node(mean)).mul_(weights)
         negative = pattern.by_neighbour(of_neighbour).add_(pattern.by_node(of_node)) <= 0
         change = torch.where(negative, context.slope * change, change)
-        return pattern.column_sums(change), pattern.row_sums(change), None, None
+        return pattern.column_sums(change), pattern.row_sums(change), None, None, None
 
 
 class _WeightedSum(torch.autograd.Function):

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-CHUNK_ENTRIES = 1 << 21
+CHUNK_ENTRIES = 1 << 19
 
 
 def contrastive_loss(first: Tensor, second: Tensor, temperature: float, chunk_entries: int = CHUNK_ENTRIES) -> Tensor:
@@ -58,13 +58,14 @@ def _chunk(
     scores = scaled[chunk] @ view.t()
     diagonal = scores.diagonal(chunk.start)
     diagonal.copy_(positive[chunk])
-    sums = scores.logsumexp(dim=1)
-    weights = scores.sub_(sums[:, None]).exp_()
-    of_positive[chunk] = diagonal - 1
+    largest = scores.amax(dim=1)
+    parts = scores.sub_(largest[:, None]).exp_()
+    inverse = 1 / parts.sum(dim=1)  # of the softmax; it scales the narrow panels below, and never a whole chunk
+    of_positive[chunk] = diagonal * inverse - 1
     diagonal.zero_()
-    of_view[chunk].addmm_(weights, scaled)
-    of_view.addmm_(weights.t(), scaled[chunk])
-    return (sums - positive[chunk]).sum()
+    of_view[chunk] += (parts @ scaled) * inverse[:, None]
+    of_view.addmm_(parts.t(), scaled[chunk] * inverse[:, None])
+    return (largest - inverse.log() - positive[chunk]).sum()
 
 
 def _at_least_single(panel: Tensor) -> Tensor:

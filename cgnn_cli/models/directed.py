@@ -50,14 +50,25 @@ class DirectedLayer(nn.Module):
         self.from_self = nn.Linear(inputs, outputs) if self_share else None
 
     def forward(self, x: Input) -> Tensor:
-        return reduce(torch.add, self._terms(x))
+        return reduce(torch.add, self._terms(x)).add_(self._bias())
+
+    def _shares(self) -> tuple[float, float]:
+        return self.message_share * self.alpha, self.message_share * (1 - self.alpha)
 
     def _terms(self, x: Input) -> Iterator[Tensor]:
         """What is summed; the shares scale the small weight matrices, not the large panels."""
         if self.from_self is not None:
-            yield multiply(x, self.self_share * self.from_self.weight) + self.self_share * self.from_self.bias
-        share_out, share_in = self.message_share * self.alpha, self.message_share * (1 - self.alpha)
-        if share_out:
-            yield self.ways["out"].after(x, share_out * self.from_out.weight) + share_out * self.bias_out
-        if share_in:
-            yield self.ways["in"].after(x, share_in * self.from_in.weight) + share_in * self.bias_in
+            yield multiply(x, _scaled(self.from_self.weight, self.self_share))
+        for name, linear, share in zip(("out", "in"), (self.from_out, self.from_in), self._shares(), strict=True):
+            if share:
+                yield self.ways[name].after(x, _scaled(linear.weight, share))
+
+    def _bias(self) -> Tensor:
+        """All biases as one vector."""
+        share_out, share_in = self._shares()
+        bias = share_out * self.bias_out + share_in * self.bias_in
+        return bias if self.from_self is None else bias + self.self_share * self.from_self.bias
+
+
+def _scaled(weight: Tensor, share: float) -> Tensor:
+    return weight if share == 1 else share * weight

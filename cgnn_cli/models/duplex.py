@@ -32,7 +32,7 @@ class HermitianPattern:
 
 
 class SignedAttention(nn.Module):
-    """y_i = sum_j f_ij e_ij W x_j / sum_j m_ij e_ij + b, e_ij = exp LeakyReLU(s W x_j + d W x_i), f and m fixed."""
+    """y_i = sum_j f_ij m_ij e_ij W x_j / sum_j m_ij e_ij + b, e_ij = exp LeakyReLU(s W x_j + d W x_i), f, m fixed."""
 
     def __init__(self, inputs: int, outputs: int, heads: int, hermitian: HermitianPattern, *, average: bool) -> None:
         super().__init__()
@@ -47,11 +47,9 @@ class SignedAttention(nn.Module):
         pattern, copies = self.hermitian.pattern, self.hermitian.copies
         panel = multiply(x, self.linear.weight)
         by_head = panel.unflatten(1, (self.heads, -1))
-        weights = pattern.softmax((by_head * self.of_neighbour).sum(dim=2), (by_head * self.of_node).sum(dim=2))
-        # The softmax counts a mutual pair once; the list has it twice.
-        counted = pattern.weighted_sum(weights * copies, weights.new_ones(panel.shape[0], self.heads))
-        made = pattern.weighted_sum(weights * fixed, panel).unflatten(1, (self.heads, -1)) / counted[:, :, None]
-        return (made.mean(dim=1) if self.average else made.flatten(1)) + self.bias
+        scores = ((by_head * vector).sum(dim=2) for vector in (self.of_neighbour, self.of_node))
+        made = pattern.weighted_sum(pattern.softmax(*scores, copies=copies) * fixed, panel)
+        return (made.unflatten(1, (self.heads, -1)).mean(dim=1) if self.average else made) + self.bias
 
 
 class DualLayer(nn.Module):

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cgnn_cli.configs import TrainConfig
+from cgnn_cli.models.panels import largest, unit_rows
 from cgnn_cli.models.propagate import Input
 from cgnn_cli.models.table import Shape
 
@@ -19,7 +20,8 @@ def dropout(x: Tensor, share: float, training: bool) -> Tensor:
     """Zero each entry with probability `share` and scale the others up; uniform draws are cheap on a CPU."""
     if share == 0 or not training:
         return x
-    return x * (torch.rand_like(x) >= share).to(x.dtype).div_(1 - share)
+    draws = torch.rand_like(x)
+    return x * torch.ge(draws, share, out=draws).div_(1 - share)
 
 
 def activated(x: Tensor, config: TrainConfig) -> Tensor:
@@ -101,14 +103,14 @@ class Network(Classifier):
     def _between(self, x: Tensor, number: int) -> Tensor:
         x = self.norms[number](x) if len(self.norms) else x
         x = self._drop(activated(x, self.config))
-        return F.normalize(x, p=2, dim=1) if self.config.l2_norm else x
+        return unit_rows(x) if self.config.l2_norm else x
 
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.config.dropout, self.training)
 
     def _joined(self, outputs: list[Tensor]) -> Tensor:
         if self.config.jumping_knowledge == "max":
-            return torch.stack(outputs).amax(dim=0)
+            return largest(outputs)
         if self.config.jumping_knowledge == "cat":
             return torch.cat(outputs, dim=1)
         return outputs[-1]

@@ -19,7 +19,7 @@ from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Checkpoint, Fit, Graph, O
 from cgnn_cli.models.adam import Adam
 from cgnn_cli.models.branch import WithBranch, similar_labels
 from cgnn_cli.models.network import Classifier, Output
-from cgnn_cli.models.propagate import Input, Propagator, as_input
+from cgnn_cli.models.propagate import Input, Propagator, as_input, lay_out
 from cgnn_cli.models.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
 from cgnn_cli.models.table import MODELS, Shape, direction_of
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
@@ -107,12 +107,19 @@ class Task:
                 output = self.network(self.with_hidden_features(self.x))
         return Output(output.logits.float(), output.hidden.float())
 
+    @property
+    def is_steady(self) -> bool:
+        """Whether the network does in training what it does afterwards: nothing is drawn, no batch is averaged."""
+        config = self.config
+        drawn = any((config.dropout, config.input_dropout, config.propagation_dropout))
+        return not (drawn or config.batch_norm or config.batch_nodes or (config.has_branch and config.branch_dropout))
+
     def reduced_precision(self) -> torch.autocast:
         """Dense products in 16 bits, if that is asked for."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
 
-    def losses(self, epoch: int) -> Iterator[tuple[float, Tensor]]:
-        """The loss of each step of an epoch, and its share of the nodes."""
+    def losses(self, epoch: int, ahead: Tensor | None = None) -> Iterator[tuple[float, Tensor]]:
+        """The loss of each step of an epoch, and its share of the nodes; `ahead` are class scores that are known."""
         if epoch < self.network.pretrain_epochs:
             with self.reduced_precision():
                 yield 1.0, self.network.pretrain_loss(self.x, epoch).float()
@@ -120,7 +127,8 @@ class Task:
             yield from self._batch_losses(epoch)
         else:
             chosen = self.nodes["train"]
-            yield 1.0, F.cross_entropy(self.output().logits[chosen], self.labels[chosen])
+            logits = self.output().logits if ahead is None else ahead
+            yield 1.0, F.cross_entropy(logits[chosen], self.labels[chosen])
 
     def _batch_losses(self, epoch: int) -> Iterator[tuple[float, Tensor]]:
         whole = [operator.matrix for operator in operators_in(self.network)]
@@ -151,6 +159,7 @@ def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int,
     row = graph.splits[split]
     nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(home) for name, code in SPLIT_PARTS.items()}
     x = as_input(scale_features(graph.features, config.feature_scaling), home)
+    lay_out(network.parameters(), x)
     labels = torch.from_numpy(graph.labels.astype(np.int64)).to(home)
     return Task(network.to(device), x, labels, nodes, config, device, seed)
 
@@ -202,7 +211,8 @@ def check_trainable(graph: Graph, split: int) -> None:
 class _State:
     """How far a training is: the next epoch, the history so far, and the best epoch.
 
-    Best is the highest validation accuracy, among equals the lowest validation loss.
+    Best is the highest validation accuracy, among equals the lowest validation loss. `ahead` holds the class scores of
+    the last validation where the next step starts from the same, see `_validate`.
     """
 
     epoch: int = 0
@@ -211,6 +221,7 @@ class _State:
     best_loss: float = 0.0
     best_weights: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in HISTORY})
+    ahead: Tensor | None = None
 
     def is_better(self, accuracy: float, loss: float) -> bool:
         return (accuracy, -loss) > (self.best_accuracy, -self.best_loss)
@@ -286,9 +297,9 @@ def twin_notes(share: float) -> list[str]:
 
 def _epoch(task: Task, optimiser: Adam, state: _State) -> None:
     """One step, one validation, and the bookkeeping of both; without labels there is nothing to validate."""
-    loss = _step(task, optimiser, state.epoch)
+    loss = _step(task, optimiser, state)
     unlabelled = state.epoch < task.network.pretrain_epochs
-    accuracy, validation_loss = (0.0, 0.0) if unlabelled else _validate(task)
+    accuracy, validation_loss = (0.0, 0.0) if unlabelled else _validate(task, state)
     for name, value in zip(HISTORY, (loss, validation_loss, accuracy), strict=True):
         state.history[name].append(value)
     if not unlabelled and state.is_better(accuracy, validation_loss):
@@ -334,14 +345,15 @@ def _as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
 
 
-def _step(task: Task, optimiser: Adam, epoch: int) -> float:
+def _step(task: Task, optimiser: Adam, state: _State) -> float:
     """The steps of an epoch, one for each batch; returns the mean loss."""
     task.network.train()
+    ahead, state.ahead = state.ahead, None
     total = 0.0
-    for share, loss in task.losses(epoch):
+    for share, loss in task.losses(state.epoch, ahead):
         if not loss.item() < DIVERGED:
             raise NumericalError(
-                f"the training loss became {loss.item():.3g} in epoch {epoch} (learning rate {task.config.lr:g})",
+                f"the training loss became {loss.item():.3g} in epoch {state.epoch} (learning rate {task.config.lr:g})",
                 "use a smaller --lr, or scale the features with --feature-scaling",
             )
         optimiser.zero_grad()
@@ -351,11 +363,18 @@ def _step(task: Task, optimiser: Adam, epoch: int) -> float:
     return total
 
 
-@torch.no_grad()
-def _validate(task: Task) -> tuple[float, float]:
+def _validate(task: Task, state: _State) -> tuple[float, float]:
+    """Accuracy and loss on the validation nodes.
+
+    The weights are those that the next step starts from. Where nothing is drawn at random, it starts from the same
+    class scores too, and they are not computed twice.
+    """
     task.network.eval()
     chosen = task.nodes["val"]
-    logits, labels = task.output().logits[chosen], task.labels[chosen]
+    with torch.set_grad_enabled(task.is_steady):
+        everything = task.output().logits
+    state.ahead = everything if task.is_steady else None
+    logits, labels = everything.detach()[chosen], task.labels[chosen]
     return float((logits.argmax(dim=1) == labels).double().mean()), float(F.cross_entropy(logits, labels))
 
 

@@ -45,6 +45,7 @@ EXECUTED = {
     "configuration.md": 4,
     "cache.md": 14,
     "explain.md": 7,
+    "sweep.md": 7,
     "python-api.md": 0,
 }
 
@@ -53,6 +54,7 @@ SECTIONS = {
     "batch-jobs.md": ("Stores and disks", "Scripts", "Nodes without internet", "GPU"),
     "python-api.md": ("Functions",),
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
+    "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
     "explain.md": ("The columns", "The prediction", "A figure"),
     "pipeline.md": (
         "Stages",
@@ -336,10 +338,10 @@ def test_examples_run(page: str, least: int, cgnn: FrontDoor) -> None:
     assert reader.commands >= least
 
 
-@pytest.mark.parametrize("page", ["batch-jobs.md", "README.md"])
-def test_shell_scripts_are_valid_and_name_real_commands(page: str) -> None:
+@pytest.mark.parametrize(("page", "least"), [("batch-jobs.md", 6), ("README.md", 6), ("sweep.md", 2)])
+def test_shell_scripts_are_valid_and_name_real_commands(page: str, least: int) -> None:
     blocks = [block for block in blocks_of(page) if block.info[:1] == ["sh"]]
-    assert len(blocks) >= 6
+    assert len(blocks) >= least
     for block in blocks:
         script = "\n".join(block.lines)
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)

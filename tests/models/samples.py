@@ -46,14 +46,23 @@ def without_edges(graph: Graph) -> Graph:
     return dataclasses.replace(graph, adjacency=canonical_csr(csr_array(graph.adjacency.shape)))
 
 
-def communities(shift: float, inside: float = 0.10, across: float = 0.01, count: int = 120) -> Graph:
+def communities(shift: float, inside: float = 0.10, across: float = 0.01) -> Graph:
     """Two communities with edges mostly inside them; a class moves each of 8 features by `shift` deviations."""
+    return two_classes(np.array([[inside, across], [across, inside]]), np.array([0.0, shift]))
+
+
+def oriented() -> Graph:
+    """Edges from one class to the other only, and features that say nothing: a class is told by where edges point."""
+    return two_classes(np.array([[0.0, 0.15], [0.0, 0.0]]), np.array([1.0, 1.0]))
+
+
+def two_classes(chances: np.ndarray, means: np.ndarray, count: int = 120) -> Graph:
+    """Edges with chances by the classes of their ends; the features of a class have a mean, and variance 1."""
     rng = np.random.default_rng(3)
     labels = np.arange(count) % 2
-    same = labels[:, None] == labels[None, :]
-    dense = (rng.random((count, count)) < np.where(same, inside, across)).astype(float)
+    dense = (rng.random((count, count)) < chances[labels[:, None], labels[None, :]]).astype(float)
     np.fill_diagonal(dense, 0)
-    features = rng.standard_normal((count, 8)) + shift * labels[:, None]
+    features = rng.standard_normal((count, 8)) + means[labels][:, None]
     return Graph(
         adjacency=canonical_csr(csr_array(dense)),
         features=features.astype(np.float32),

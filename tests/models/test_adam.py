@@ -23,7 +23,7 @@ def loss(values: list[torch.nn.Parameter], step: int) -> torch.Tensor:
 def test_the_same_bits_as_torch(weight_decay: float) -> None:
     ours, theirs = parameters(), parameters()
     our_adam = Adam(ours, 0.05, weight_decay)
-    their_adam = torch.optim.Adam(theirs, lr=0.05, weight_decay=weight_decay)
+    their_adam = torch.optim.Adam(theirs, lr=0.05, weight_decay=weight_decay, fused=True)
     for step in range(20):
         for values, optimiser in ((ours, our_adam), (theirs, their_adam)):
             optimiser.zero_grad()
@@ -45,6 +45,22 @@ def test_undecayed_parameters_are_a_group_without_decay() -> None:
             optimiser.step()
     for a, b in zip(ours, theirs, strict=True):
         assert torch.equal(a, b)
+
+
+def test_a_parameter_kept_by_columns_moves_like_any_other() -> None:
+    """The fused kernel walks through memory: gradient and state must lie as the parameter does."""
+    plain, turned = parameters()[:1], parameters()[:1]
+    turned[0].data = turned[0].data.t().contiguous().t()
+    reference = torch.optim.Adam(plain, lr=0.05, foreach=False)
+    ours = Adam(turned, 0.05, 0.0)
+    factor = torch.arange(12.0).reshape(4, 3)
+    for _ in range(5):
+        for values, optimiser in ((plain, reference), (turned, ours)):
+            optimiser.zero_grad()
+            (values[0] * factor).sin().sum().backward()
+            optimiser.step()
+    assert turned[0].stride() == (1, 4)
+    torch.testing.assert_close(turned[0], plain[0])
 
 
 def test_state_is_complete() -> None:

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.attention import Pattern
 from cgnn_cli.models.duplex import SignedAttention
 from cgnn_cli.numerics.transition import canonical_csr
 from tests.graphs import both_ways, graph_of, random_edges
-from tests.models.samples import build, features_of, logits, random_graph, randomised
+from tests.models.samples import CPU, build, features_of, logits, random_graph, randomised
 from tests.operators.test_hermitian import listed
 
 
@@ -101,3 +102,18 @@ def test_a_graph_of_mutual_pairs_has_no_phase_but_the_bias() -> None:
     with torch.no_grad():
         phase = network(features_of(graph)).hidden[:, 4:]
     torch.testing.assert_close(phase, network.layers[0].phase.bias.expand(20, 4))
+
+
+def test_copies_in_the_softmax_are_entries_that_stand_twice() -> None:
+    graph = random_graph()
+    pattern = Pattern(graph.edges, CPU)
+    generator = torch.Generator().manual_seed(0)
+    copies = torch.randint(1, 4, (pattern.entries,), generator=generator).double()
+    scores = [torch.randn(25, 2, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(2)]
+    weights = pattern.softmax(*scores, copies=copies)
+    exponentials = torch.exp(
+        torch.nn.functional.leaky_relu(pattern.by_neighbour(scores[0]) + pattern.by_node(scores[1]), 0.2)
+    )
+    counted = exponentials * copies
+    torch.testing.assert_close(weights, counted / pattern.by_node(pattern.row_sums(counted)))
+    assert torch.autograd.gradcheck(lambda s, t: pattern.softmax(s, t, copies=copies), tuple(scores))

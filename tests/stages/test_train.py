@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import CommuteTimes, Fit, Graph, Operators
+from cgnn_cli.models.table import MODELS
 from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
@@ -18,7 +19,7 @@ from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.train import choose_device, collect, fit, forward, prepare, scale_features
+from cgnn_cli.stages.train import Task, choose_device, collect, fit, forward, prepare, scale_features
 from cgnn_cli.watch import Snapshot, Watch
 
 SMALL = TrainConfig(hidden=16, epochs=120, patience=40, dropout=0.2)
@@ -149,6 +150,67 @@ def test_an_interrupted_training_ends_with_the_same_bits(
         np.testing.assert_array_equal(weights, resumed.weights[name])
     for name, values in trained.history.items():
         np.testing.assert_array_equal(values, resumed.history[name])
+
+
+STEADY = dataclasses.replace(SMALL, dropout=0.0, epochs=12, jumping_knowledge="max", l2_norm=True)
+
+
+def test_without_dropout_a_validation_is_the_next_step_s_forward_pass(
+    graph: Graph, operators: Operators, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passes: list[bool] = []
+    plain = Task.logits
+
+    def counted(task: Task) -> torch.Tensor:
+        passes.append(task.network.training)
+        return plain(task)
+
+    monkeypatch.setattr(Task, "logits", counted)
+    once = fit(graph, operators, STEADY, 0)
+    assert passes == [True] + [False] * 12
+    passes.clear()
+    monkeypatch.setattr(Task, "is_steady", property(lambda task: False))
+    twice = fit(graph, operators, STEADY, 0)
+    assert passes == [True, False] * 12
+    assert_same_bits(once, twice)
+    listener = Listener(5)
+    monkeypatch.undo()
+    with pytest.raises(StoppedEarly):
+        fit(graph, operators, STEADY, 0, watch=listener)
+    assert_same_bits(once, fit(graph, operators, STEADY, 0, watch=Listener(snapshot=listener.snapshot)))
+
+
+def assert_same_bits(a: Fit, b: Fit) -> None:
+    for name, weights in a.weights.items():
+        np.testing.assert_array_equal(weights, b.weights[name])
+    for name, values in a.history.items():
+        np.testing.assert_array_equal(values, b.history[name])
+
+
+@pytest.mark.parametrize("option", ["dropout", "input_dropout", "propagation_dropout", "batch_norm"])
+def test_what_draws_or_averages_is_not_steady(graph: Graph, operators: Operators, option: str) -> None:
+    task = prepare(graph, operators, STEADY, 0, torch.device("cpu"))
+    assert task.is_steady
+    changed: dict[str, Any] = {option: True if option == "batch_norm" else 0.1}
+    assert not dataclasses.replace(task, config=dataclasses.replace(STEADY, **changed)).is_steady
+
+
+def test_a_branch_counts_where_there_is_one(graph: Graph, operators: Operators) -> None:
+    task = prepare(graph, operators, STEADY, 0, torch.device("cpu"))
+    with_branch = dataclasses.replace(STEADY, degree_features=True)
+    assert not dataclasses.replace(task, config=with_branch).is_steady
+    assert dataclasses.replace(task, config=dataclasses.replace(with_branch, branch_dropout=0.0)).is_steady
+
+
+@pytest.mark.parametrize("model", list(MODELS))
+def test_a_steady_network_does_in_training_what_it_does_afterwards(
+    graph: Graph, times: CommuteTimes, model: Any
+) -> None:
+    config = dataclasses.replace(STEADY, model=model)
+    task = prepare(graph, make_operators(graph, times, config), config, 0, torch.device("cpu"))
+    with torch.no_grad():
+        in_training = task.network.train()(task.x).logits
+        assert torch.equal(in_training, task.network.eval()(task.x).logits)
 
 
 def test_a_request_to_stop_in_the_last_epoch_finishes(graph: Graph, operators: Operators) -> None:
