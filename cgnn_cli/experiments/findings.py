@@ -12,6 +12,7 @@ from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
 from cgnn_cli.experiments.rows import Chosen, Row
 from cgnn_cli.report.page import Block, Details, Section
+from cgnn_cli.report.table import Table
 from cgnn_cli.trials import Trial, TrialResult
 
 
@@ -26,6 +27,13 @@ class Findings:
         """A section of the blocks that there are, if there are any."""
         if (found := [block for block in blocks if block is not None]) or parts:
             self.sections.append(Section(title, found, parts))
+
+    def add_missing(self) -> None:
+        """Why some figures are missing, each reason once."""
+        missing = [record for record in self.records if record["status"] != "done"]
+        rows = [list(row) for row in dict.fromkeys((row["dataset"], row["status"], row["message"]) for row in missing)]
+        if rows:
+            self.add("What is missing", [Table("Why", ("dataset", "status", "why"), rows, 2, prose=frozenset({2}))])
 
     def counts(self) -> dict[str, int]:
         """How many records there are of each status."""

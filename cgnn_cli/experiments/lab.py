@@ -23,7 +23,7 @@ from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
-from cgnn_cli.trials import Trial, TrialResult, message_of, run_trials
+from cgnn_cli.trials import Status, Trial, TrialResult, message_of, run_trials
 
 if TYPE_CHECKING:
     from cgnn_cli.datasets.locating import Listener
@@ -41,7 +41,7 @@ QUICK: dict[str, int] = {
 }
 # With a time limit all trials first run on a few splits, so that no row stays empty while others are complete.
 ROUNDS = (2, 5)
-NO_TIME = "not run: the time was up"
+NO_TIME = "the time was up"
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Obtained:
 
     header: Header | None = None
     data: Any = None
+    status: Status = "done"
     message: str = ""
 
 
@@ -150,14 +151,14 @@ class Lab:
         try:
             step = self.step(stage, dataset, settings)
             if self.minutes_left() == 0 and self.store.find(step.stage.name, step.key) is None:
-                return Obtained(message=NO_TIME)
+                return Obtained(status="not run", message=NO_TIME)
             self.runner.keep_only({needed.key for needed in step.upstream()})
             header, _ = self.runner.obtain(step)
             return Obtained(header, self.runner.data(step))
         except StoppedEarly:
             raise
         except Exception as error:  # one cell fails, whatever it met, and the rest goes on
-            return Obtained(message=f"failed: {message_of(error)}")
+            return Obtained(status="failed", message=message_of(error))
 
     def step(self, stage: str, dataset: str, settings: dict[str, Any] | None = None) -> Step:
         """The step of a stage for a dataset and settings by their paths."""
