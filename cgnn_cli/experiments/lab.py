@@ -186,12 +186,6 @@ class Lab:
             raise found
         return found
 
-    def seconds_before(self, stage: str, dataset: str, settings: dict[str, Any]) -> float:
-        """Cold seconds of a stage and those before it, as recorded when each was made."""
-        steps = (step for step in self.step(stage, dataset, settings).upstream() if step.stage.name != "graph")
-        headers = (self.store.find(step.stage.name, step.key) for step in steps)
-        return sum(header.seconds for header in headers if header)
-
     def split_count(self, dataset: str, settings: dict[str, Any] | None = None) -> int | None:
         """The number of splits of a dataset; None where it cannot be had."""
         summary = self.graph_summary(dataset, settings)
