@@ -46,6 +46,8 @@ EXECUTED = {
     "cache.md": 14,
     "explain.md": 7,
     "sweep.md": 7,
+    "diagnose.md": 2,
+    "report.md": 4,
     "python-api.md": 0,
 }
 
@@ -56,6 +58,9 @@ SECTIONS = {
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
     "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
     "explain.md": ("The columns", "The prediction", "A figure"),
+    "diagnose.md": ("The figures", "The verdict"),
+    "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
+    "tracking.md": ("MLflow", "Weights & Biases"),
     "pipeline.md": (
         "Stages",
         "Where a stage starts",
