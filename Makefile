@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test lint bench bench-commute docs slow clean
+.PHONY: demo test lint bench bench-commute tune results docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -26,6 +26,12 @@ bench: .venv/installed
 # DATA=FOLDER: see docs/benchmarks.md; without it CGNN_TEST_DATA
 bench-commute: .venv/installed
 	$(BIN)/python benchmarks/commute.py $(if $(DATA),--data $(DATA)) --large
+
+# DATA=FOLDER, STORE=FOLDER, MINUTES=60: the search for presets, and the tables of docs/results.md; both go on where
+# they were stopped
+tune results: .venv/installed
+	$(BIN)/python benchmarks/$@.py --data $(or $(DATA),$(CGNN_TEST_DATA)) $(if $(STORE),--store $(STORE)) \
+	  $(if $(MINUTES),--max-minutes $(MINUTES))
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py

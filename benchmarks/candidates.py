@@ -208,14 +208,19 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
     ),
     "digcl": (
         [
-            {**SHALLOW, **train(hidden=128, pretrain_epochs=100, lr=0.005, weight_decay=1e-5, feature_scaling="row")},
-            {**SHALLOW, **train(hidden=128, pretrain_epochs=30, lr=0.01, weight_decay=0.0)},
-        ],
-        [
-            {**SHALLOW, **train(hidden=128, pretrain_epochs=100, lr=0.005, weight_decay=1e-5)},
             {
                 **SHALLOW,
-                **train(hidden=128, pretrain_epochs=100, lr=0.005, weight_decay=5e-5),
+                **train(
+                    hidden=128, pretrain_epochs=100, anchors=1000, lr=0.005, weight_decay=1e-5, feature_scaling="row"
+                ),
+            },
+            {**SHALLOW, **train(hidden=128, pretrain_epochs=50, anchors=1000, lr=0.01, weight_decay=0.0)},
+        ],
+        [
+            {**SHALLOW, **train(hidden=128, pretrain_epochs=100, anchors=1000, lr=0.005, weight_decay=1e-5)},
+            {
+                **SHALLOW,
+                **train(hidden=128, pretrain_epochs=100, anchors=1000, lr=0.005, weight_decay=5e-5),
                 **train(temperature=0.9, mask_first=0.2, mask_second=0.1, pacing="log"),
             },
         ],

@@ -13,15 +13,15 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import ratios
 import scale
 from graphs import Sources
 from ratios import Setting
-from report import Section, update_page
+from report import Section, measure
 from tradeoff import tradeoff
 
 PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
@@ -52,22 +52,6 @@ def options() -> argparse.Namespace:
     return chosen
 
 
-def run_parts(setting: Setting, names: list[str], output: Path) -> bool:
-    """Measure each part and write it at once; whether all goals are met."""
-    met = True
-    for name in names:
-        started = time.perf_counter()
-        section = PARTS[name](setting)
-        cores = len(os.sched_getaffinity(0))
-        load, threads = os.getloadavg()[0], os.environ.get("OPENBLAS_NUM_THREADS", str(cores))
-        update_page(output, {name: section}, f"{cores} cores, {threads} BLAS threads, load {load:.0f}")
-        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
-        for line in section.lines:
-            met &= line.met is not False
-            print("   " + " | ".join(line.cells), flush=True)
-    return met
-
-
 def main() -> int:
     chosen = options()
     with tempfile.TemporaryDirectory() as temporary:
@@ -76,7 +60,8 @@ def main() -> int:
         images = chosen.output.parent / "images"
         setting = Setting(Sources(data, scratch), images, chosen.quick, 1 if chosen.quick else 5)
         names = chosen.only or [name for name in PARTS if name != "large" or chosen.large]
-        return 0 if run_parts(setting, names, chosen.output) or chosen.quick else 1
+        met = measure({name: partial(PARTS[name], setting) for name in names}, chosen.output)
+        return 0 if met or chosen.quick else 1
 
 
 if __name__ == "__main__":

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,6 +61,22 @@ def seconds(value: float) -> str:
     return f"{value:.3g} s" if value >= 1 else f"{1000 * value:.3g} ms"
 
 
+def measure(parts: Mapping[str, Callable[[], Section]], page: Path) -> bool:
+    """Measure each part and write it at once; whether all goals are met."""
+    met = True
+    for name, part in parts.items():
+        started = time.perf_counter()
+        section = part()
+        cores = len(os.sched_getaffinity(0))
+        load, threads = os.getloadavg()[0], os.environ.get("OPENBLAS_NUM_THREADS", str(cores))
+        update_page(page, {name: section}, f"{cores} cores, {threads} BLAS threads, load {load:.0f}")
+        print(f"{name}: {time.perf_counter() - started:.0f} s", flush=True)
+        for line in section.lines:
+            met &= line.met is not False
+            print("   " + " | ".join(line.cells), flush=True)
+    return met
+
+
 def update_page(path: Path, sections: dict[str, Section], conditions: str) -> None:
     """Put the sections between their markers, and their lines into the table of goals; all other text stays."""
     text = path.read_text(encoding="utf-8") if path.exists() else NEW_PAGE
@@ -67,7 +85,8 @@ def update_page(path: Path, sections: dict[str, Section], conditions: str) -> No
     for name, section in sections.items():
         goals |= {line.number: line.cells for line in section.lines}
         text = _replace(text, name, f"{section.text}\n\nMeasured on {day}, {conditions}.")
-    text = _replace(text, "goals", table([HEADER, *(goals[number] for number in sorted(goals))]))
+    if goals:
+        text = _replace(text, "goals", table([HEADER, *(goals[number] for number in sorted(goals))]))
     path.write_text(text, encoding="utf-8")
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -64,22 +65,30 @@ class ColdRun:
 
 
 def cold_run(setting: Setting, name: str, solver: str) -> ColdRun:
-    """`cgnn commute` in a fresh process, with a new store; the demo graph where there is no data."""
+    """`cgnn commute` in a fresh process, with a new store."""
+    peak, result = run_command(setting, name, "commute", "--solver", solver)
+    stage = next(stage for stage in result["stages"] if stage["stage"] == "commute")
+    return ColdRun(peak, stage["seconds"], result["summary"]["edges"])
+
+
+def run_command(setting: Setting, name: str, *arguments: str) -> tuple[int, dict[str, Any]]:
+    """A stage in a fresh process with a new store: its peak in bytes, and what it prints with --json.
+
+    On the demo graph where there is no data.
+    """
     chosen = ["--dataset", "demo"]
     if setting.sources.data is not None:
         mirror = str(setting.sources.mirror(name))
         chosen = ["--dataset", name, "--mirror", mirror, "--data", setting.sources.store_of(name), "--accept-standin"]
     with tempfile.TemporaryDirectory(dir=setting.sources.scratch) as store:
-        options = ["--solver", solver, "--store", store, "--json", "--quiet"]
-        command = [sys.executable, "-m", "cgnn_cli", "commute", *chosen, *options]
+        command = [sys.executable, "-m", "cgnn_cli", *arguments, *chosen, "--store", store, "--json", "--quiet"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             peak = _watch(process)
             output = process.stdout.read() if process.stdout else ""
         if process.returncode:
             raise RuntimeError(f"{' '.join(command)} ended with exit code {process.returncode}")
-    result = json.loads(output)
-    stage = next(stage for stage in result["stages"] if stage["stage"] == "commute")
-    return ColdRun(peak, stage["seconds"], result["summary"]["edges"])
+    result: dict[str, Any] = json.loads(output)
+    return peak, result
 
 
 def _watch(process: subprocess.Popen[str]) -> int:

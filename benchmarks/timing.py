@@ -17,16 +17,18 @@ class Timed:
     result: Any
 
 
-def interleaved(sides: Mapping[str, Side], rounds: int, *, warm: bool = True) -> dict[str, Timed]:
+def interleaved(
+    sides: Mapping[str, Side], rounds: int, *, warm: bool = True, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, Timed]:
     """Run all sides in turns, once without a clock and then `rounds` times."""
     times: dict[str, list[float]] = {name: [] for name in sides}
     results = {}
     for number in range(rounds + warm):
         for name, side in sides.items():
-            started = time.perf_counter()
+            started = clock()
             results[name] = side()
             if number >= warm:
-                times[name].append(time.perf_counter() - started)
+                times[name].append(clock() - started)
     return {name: Timed(statistics.median(taken), results[name]) for name, taken in times.items()}
 
 

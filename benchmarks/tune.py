@@ -10,35 +10,44 @@ store is not computed again, so a search that was cut short goes on where it sto
 from __future__ import annotations
 
 import argparse
-import json
+import statistics
 import sys
+import time
 from pathlib import Path
 
-from candidates import ALIKE, BOTH_FAMILIES, EXTENDED, WEB, candidates
+from candidates import BOTH_FAMILIES, candidates
 
 from cgnn_cli.commands.console import Talker
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.configs import ComputeConfig, SourceConfig
+from cgnn_cli.presets.recording import full_row, record_row
+from cgnn_cli.presets.table import Row, packaged
+from cgnn_cli.settings import Settings
 from cgnn_cli.store.store import Store
 from cgnn_cli.trials import Trial, TrialResult, run_trials
 
 Cell = tuple[str, str, str]  # dataset, model, preset
+DATASETS = ("cora-ml", "citeseer", "chameleon", "am-photo", "squirrel")
+SIBLINGS = {"squirrel": "chameleon"}  # too large for all candidates
+SHORTLIST = 2
 
 
-def cells(datasets: list[str], models: list[str]) -> list[Cell]:
-    """What is tuned, in order: the smaller graphs first."""
-    rows: list[Cell] = []
-    for dataset in datasets:
-        rows += [(dataset, "cgnn", "extended")] if "cgnn" in models else []
-        rows += [(dataset, model, "tuned") for model in models]
-    return rows
+def cells(dataset: str, models: list[str]) -> list[Cell]:
+    """What is tuned on a dataset."""
+    rows: list[Cell] = [(dataset, "cgnn", "extended")] if "cgnn" in models else []
+    return rows + [(dataset, model, "tuned") for model in models]
 
 
-def trials_of(cell: Cell, splits: int) -> list[Trial]:
+def trials_of(cell: Cell, splits: int, found: dict[Cell, list[TrialResult]]) -> list[Trial]:
+    """The candidates of a cell; on a large graph only those that did best on its smaller sibling."""
     dataset, model, preset = cell
-    rows = candidates(model, dataset, preset)
+    rows = list(enumerate(candidates(model, dataset, preset)))
+    before = found.get((SIBLINGS.get(dataset, ""), model, preset))
+    if before and preset == "tuned":
+        ranked = sorted(range(len(before)), key=lambda number: -before[number].mean_validation_accuracy)
+        rows = [rows[number] for number in sorted(ranked[:SHORTLIST])]
     chosen = tuple(range(splits))
-    return [Trial(f"{preset} {dataset} {model} {number}", dataset, row, chosen) for number, row in enumerate(rows)]
+    return [Trial(f"{preset} {dataset} {model} {number}", dataset, row, chosen) for number, row in rows]
 
 
 def winner(results: list[TrialResult]) -> TrialResult | None:
@@ -51,46 +60,56 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", required=True, help="folder of datasets, as a mirror has it")
     parser.add_argument("--store", type=Path, default=Path(".cgnn"), help="folder of cached artifacts")
-    parser.add_argument("--datasets", nargs="+", default=["cora-ml", "citeseer", "chameleon", "am-photo", "squirrel"])
+    parser.add_argument("--datasets", nargs="+", default=list(DATASETS))
     parser.add_argument("--models", nargs="+", default=list(BOTH_FAMILIES))
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--max-minutes", type=float)
-    parser.add_argument("--output", type=Path, help="a JSON file for all that was tried")
     options = parser.parse_args()
-    assert {*WEB, *ALIKE} == set(EXTENDED)
 
     STOPPER.install()
-    wanted = cells(options.datasets, options.models)
-    trials = [trial for cell in wanted for trial in trials_of(cell, options.splits)]
-    results = run_trials(
-        trials,
-        Store(options.store),
-        Talker(quiet=True),
-        source=SourceConfig(data=str(options.store / "data"), mirror=options.data),
-        compute=ComputeConfig(jobs=options.jobs),
-        max_minutes=options.max_minutes,
-        stopper=STOPPER,
-        finished=lambda result: print(_line(result), file=sys.stderr, flush=True),
-    )
-    if options.output:
-        options.output.write_text(json.dumps([_values(result) for result in results], indent=1) + "\n")
+    begun = time.monotonic()
+    found: dict[Cell, list[TrialResult]] = {}
+    for dataset in options.datasets:
+        wanted = cells(dataset, options.models)
+        trials = {cell: trials_of(cell, options.splits, found) for cell in wanted}
+        left = None if options.max_minutes is None else options.max_minutes - (time.monotonic() - begun) / 60
+        results = run_trials(
+            [trial for rows in trials.values() for trial in rows],
+            Store(options.store),
+            Talker(quiet=True),
+            source=SourceConfig(data=str(options.store / "data"), mirror=options.data),
+            compute=ComputeConfig(jobs=options.jobs),
+            max_minutes=left,
+            stopper=STOPPER,
+            finished=lambda result: print(_line(result), file=sys.stderr, flush=True),
+        )
+        by_name = {result.trial.name: result for result in results}
+        for cell, rows in trials.items():
+            found[cell] = [by_name[trial.name] for trial in rows]
+            record(cell, found[cell])
+
+
+def record(cell: Cell, results: list[TrialResult]) -> None:
+    """Write the winner of a search into its preset, with the search, once all candidates are done."""
+    best = winner(results)
+    if best is None or any(result.status == "not run" for result in results):
+        return
+    dataset, model, preset = cell
+    search = {
+        "validation_accuracy": round(best.mean_validation_accuracy, 6),
+        "validation_std": round(statistics.pstdev(best.validation_accuracy), 6),
+        "splits": best.splits,
+        "configurations": len(results),
+        "command": f"python benchmarks/tune.py --datasets {SIBLINGS.get(dataset, '')} {dataset} --models {model}",
+    }
+    search["command"] = " ".join(str(search["command"]).split())
+    record_row(packaged(preset), dataset, model, Row(full_row(Settings.of(best.trial.settings, dataset)), search))
 
 
 def _line(result: TrialResult) -> str:
     figure = f"{100 * result.mean_validation_accuracy:6.2f}" if result.status == "done" else result.status
     return f"{result.trial.name:<40} {figure}  {sum(result.seconds):6.1f} s  {result.message}"
-
-
-def _values(result: TrialResult) -> dict[str, object]:
-    return {
-        "name": result.trial.name,
-        "settings": result.trial.settings,
-        "status": result.status,
-        "validation_accuracy": result.validation_accuracy,
-        "seconds": result.seconds,
-        "epochs": result.epochs,
-    }
 
 
 if __name__ == "__main__":

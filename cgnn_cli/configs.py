@@ -18,8 +18,8 @@ from cgnn_cli.resources import parse_bytes
 LARGEST_SEED = 2**32 - 1
 
 
-def option(default: Any, help: str, **limits: float) -> Any:
-    """Declare a field with its default, its help text and its limits (`minimum`, `maximum`, `above`)."""
+def option(default: Any, help: str, **limits: Any) -> Any:
+    """Declare a field with its default, its help text, its limits (`minimum`, `maximum`, `above`) and its `metavar`."""
     return dataclasses.field(default=default, metadata={"help": help, **limits})
 
 
@@ -243,7 +243,7 @@ class TrainConfig(StageConfig):
         "duplex",
         "mlp",
         "linear",
-    ] = option("cgnn", "Model to train; `cgnn models` describes them.")
+    ] = option("cgnn", "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(
         "auto", "Neighbours whose messages a node takes; `cgnn models` says what each model can do. auto: its own."
     )
@@ -387,6 +387,9 @@ class ComputeConfig(StageConfig):
     deterministic: bool = option(False, "Only deterministic kernels, also on CUDA; the CPU's always are.")
     snapshot_seconds: float = option(
         30.0, "Seconds between saved states of unfinished work; 0: after every epoch, block or probe.", minimum=0
+    )
+    tensorboard: bool = option(
+        False, "Write loss and validation of each epoch for TensorBoard too, into STORE/runs; needs its package."
     )
 
     def __post_init__(self) -> None:

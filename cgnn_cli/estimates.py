@@ -77,13 +77,24 @@ def fit_memory(inputs: dict[str, Any], config: Any) -> int:
         with_gradients = min(nodes, train.batch_nodes * (1 + 2 * train.fanout) ** train.layers)
         without = nodes * (train.layers + 2)
     panels = 4 * width * (with_gradients * (14 * train.layers + 4 * train.head_layers) + without)
-    return 8 * BASE + operators + panels + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
+    attention = _attention_bytes(train, kept)
+    return 8 * BASE + operators + panels + attention + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
 
 
 def _widening(train: TrainConfig) -> int:
     """How many panels a model has where others have one: parts side by side, orders, views or branches."""
-    wide = {"dgcn": 3, "digcn-ib": 2, "magnet": 2 * train.order, "digcl": 4, "duplex": 4 * train.heads}
+    wide = {"dgcn": 3, "digcn-ib": 2, "magnet": train.order + 1, "digcl": 2, "duplex": 2 * train.heads}
+    wide |= {"gat": train.heads, "mixhop": train.hops + 1}
+    if train.model == "dirgnn" and train.variant == "gat":
+        return train.heads
     return wide.get(train.model, 1)
+
+
+def _attention_bytes(train: TrainConfig, entries: int) -> int:
+    """A weight an entry, head and layer, its dropout, and what the gradient of one layer needs."""
+    if train.model not in ("gat", "duplex") and (train.model, train.variant) != ("dirgnn", "gat"):
+        return 0
+    return 4 * train.heads * entries * (3 * train.layers + 8)
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:

@@ -8,6 +8,7 @@ Each type knows how to become the elements of an artifact and back; none of them
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -19,6 +20,7 @@ from cgnn_cli.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
+    from torch_geometric.data import Data
 
     from cgnn_cli.numerics.walk import Walk
 
@@ -104,6 +106,28 @@ class Graph(StageData):
     def class_labels(self) -> list[str]:
         """The names of the classes as strings."""
         return [] if self.class_names is None else [str(name) for name in np.char.decode(self.class_names, "utf-8")]
+
+    def to_pyg(self, *, sparse_features: bool = False) -> Data:
+        """The graph as torch-geometric's `Data`, see `cgnn_cli.pyg.data_of`."""
+        from cgnn_cli.pyg import data_of
+
+        return data_of(self, sparse_features=sparse_features)
+
+    @staticmethod
+    def from_pyg(data: Data) -> Graph:
+        """The graph of a torch-geometric `Data`, see `cgnn_cli.pyg.graph_of`."""
+        from cgnn_cli.pyg import graph_of
+
+        return graph_of(data)
+
+    @staticmethod
+    def from_networkx(
+        network: Any, *, label: str | None = None, features: Sequence[str] | None = None, weight: str | None = "weight"
+    ) -> Graph:
+        """The graph of a networkx network, see `cgnn_cli.datasets.networks.graph_of_network`."""
+        from cgnn_cli.datasets.networks import graph_of_network
+
+        return graph_of_network(network, label=label, features=features, weight=weight)
 
 
 @dataclass(frozen=True, kw_only=True)

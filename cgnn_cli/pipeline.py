@@ -205,7 +205,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             "fit",
             "Fit",
-            3,
+            4,
             ("cgnn_cli.stages.train",),
             _fit,
             resumable=lambda config: True,

@@ -2,6 +2,7 @@
 
 STORE/partial/<key>.h5            the last snapshot of an unfinished computation
 STORE/runs/<key>/metrics.jsonl    one JSON object an epoch, appended and flushed
+STORE/runs/<key>/events.*         the same for TensorBoard, if `--tensorboard` asks for it
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from cgnn_cli.configs import ComputeConfig
-from cgnn_cli.errors import CgnnError
+from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import thread_count
 from cgnn_cli.signals import Stopper
@@ -39,13 +42,17 @@ class RunWatch(Watch):
         self.path = store.root / PARTIAL / f"{step.key}.h5"
         self.metrics = metrics_path(store, step.key)
         self._saved = time.monotonic()
+        self._kept = 0
+        if compute.tensorboard:
+            check_tensorboard()
 
     def progress(self, done: int, total: int, message: str) -> None:
         self.show(done, total, message)
 
     def resume(self) -> Snapshot | None:
         snapshot = None if self.restart else self._read()
-        self._trim_metrics(0 if snapshot is None else int(snapshot.values["epoch"]))
+        self._kept = 0 if snapshot is None else int(snapshot.values["epoch"])
+        self._trim_metrics(self._kept)
         return snapshot
 
     def _read(self) -> Snapshot | None:
@@ -83,9 +90,21 @@ class RunWatch(Watch):
         header = Header(PARTIAL, self.key, self.algorithm, library_versions(), {}, snapshot.values)
         self.store.write_partial(self.path, Artifact(header, snapshot.elements))
         self._saved = time.monotonic()
+        if "board" in self.__dict__:
+            self.board.flush()
+
+    @cached_property
+    def board(self) -> Any:
+        """TensorBoard's writer; the epochs of an earlier attempt that are done again are purged."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        return SummaryWriter(str(self.metrics.parent), purge_step=self._kept, flush_secs=10)
 
     def record(self, metrics: dict[str, Any]) -> None:
         try:
+            if self.compute.tensorboard:
+                for name in metrics.keys() - {"epoch"}:
+                    self.board.add_scalar(name, metrics[name], metrics["epoch"])
             self.metrics.parent.mkdir(parents=True, exist_ok=True)
             with open(self.metrics, "a", encoding="utf-8") as file:
                 file.write(json.dumps(metrics) + "\n")
@@ -108,6 +127,14 @@ class RunWatch(Watch):
     def finished(self) -> None:
         """The result is published: the snapshot has done its service."""
         self.path.unlink(missing_ok=True)
+        if "board" in self.__dict__:
+            self.board.close()
+
+
+def check_tensorboard() -> None:
+    """Refuse to go on without the package, before anything is computed."""
+    if find_spec("tensorboard") is None:
+        raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
 
 
 def metrics_path(store: Store, key: str) -> Path:

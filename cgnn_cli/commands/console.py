@@ -53,6 +53,26 @@ def _model_of(header: Header) -> str:
     return f"  {header.summary['model']}, direction {header.summary['direction']}"
 
 
+class Pace:
+    """How fast a computation is since it was first heard of; a resumed one does not start at 0."""
+
+    def __init__(self, done: int, total: int) -> None:
+        self.began, self.first, self.done, self.total = time.monotonic(), done, done, total
+
+    def goes_on(self, done: int, total: int) -> bool:
+        """Note how far it is; False if this must be another computation."""
+        same = total == self.total and done >= self.done
+        self.done = done
+        return same
+
+    def time_left(self) -> str:
+        """In words, once there is something to tell it from."""
+        if self.done <= self.first:
+            return ""
+        seconds = (time.monotonic() - self.began) / (self.done - self.first) * max(0, self.total - self.done)
+        return f"  about {seconds / 60:.0f} min left" if seconds >= 60 else f"  about {seconds:.0f} s left"
+
+
 class Talker:
     """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing."""
 
@@ -64,6 +84,7 @@ class Talker:
         self._bar: Progress | None = None
         self._task: Any = None
         self._last_line = time.monotonic()
+        self._pace: Pace | None = None
 
     def say(self, message: str) -> None:
         if not self.quiet:
@@ -89,6 +110,7 @@ class Talker:
 
     def stage_done(self, header: Header, *, hit: bool) -> None:
         self._stop_bar()
+        self._pace = None
         cache = "hit" if hit else "miss"
         self.stages.append({"stage": header.stage, "key": header.key, "cache": cache, "seconds": header.seconds})
         split = f" split {header.config['split']}" if header.stage == "fit" else ""
@@ -102,14 +124,17 @@ class Talker:
             self.warn(f"made from a stand-in for {name}: figures say nothing about {name} itself")
 
     def progress(self, done: int, total: int, message: str) -> None:
-        """A bar on a terminal; elsewhere a plain line every ten seconds."""
+        """A bar on a terminal; elsewhere a plain line every ten seconds. Both with the time left."""
         if self.quiet:
             return
+        if self._pace is None or not self._pace.goes_on(done, total):
+            self._pace = Pace(done, total)
         if self.console.is_terminal:
             self._move_bar(done, total, message)
         elif time.monotonic() - self._last_line >= PLAIN_LINE_SECONDS:
             self._last_line = time.monotonic()
-            self.console.print(f"  {done} of {total}  {message}", markup=False)
+            left = "" if message.endswith(" left") else self._pace.time_left()  # several trainings say it
+            self.console.print(f"  {done} of {total}  {message}{left}", markup=False)
 
     def _move_bar(self, done: int, total: int, message: str) -> None:
         if self._bar is None:

@@ -49,6 +49,7 @@ def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
         flag,
         help=item.metadata["help"],
         show_default=default,
+        metavar=item.metadata.get("metavar"),
         rich_help_panel=panel,
     )
     return Annotated[kind | None, settings]

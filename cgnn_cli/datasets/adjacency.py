@@ -1,4 +1,4 @@
-"""From arrays of sources and targets to the adjacency of an unweighted graph, and the counts that describe it."""
+"""From arrays of sources and targets to the adjacency of a graph, and the counts that describe it."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -10,8 +10,18 @@ def unit_adjacency(source: np.ndarray, target: np.ndarray, count: int) -> csr_ar
     """The edges as a matrix of ones; repeats count once, self-loops stay."""
     key = source * np.int64(count) + target
     key.sort()  # many times faster than np.unique
-    key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+    key = key[np.concatenate([[True], key[1:] != key[:-1]])[: len(key)]]
     return canonical_csr(csr_array((np.ones(len(key)), (key // count, key % count)), shape=(count, count)))
+
+
+def weighted_adjacency(source: np.ndarray, target: np.ndarray, weight: np.ndarray, count: int) -> csr_array:
+    """The edges as a matrix of weights; those of repeats are summed, smallest first so that order does not matter."""
+    key = source * np.int64(count) + target
+    order = np.lexsort((weight, key))
+    key, starts = np.unique(key[order], return_index=True)
+    with np.errstate(over="ignore"):
+        data = np.add.reduceat(weight[order], starts) if len(key) else weight
+    return canonical_csr(csr_array((data, (key // count, key % count)), shape=(count, count)))
 
 
 def edge_counts(edge_lines: int, adjacency: csr_array) -> dict[str, int]:

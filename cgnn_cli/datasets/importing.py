@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency
+from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.node_files import read_features, read_labels
 from cgnn_cli.datasets.nodes import Nodes, collect_nodes, place_features, place_labels
@@ -26,7 +26,6 @@ from cgnn_cli.datasets.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.structural import STRUCTURAL_NAMES, structural_features
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph
-from cgnn_cli.numerics.transition import canonical_csr
 
 
 @dataclass(frozen=True)
@@ -112,17 +111,13 @@ def import_graph(options: ImportOptions) -> Graph:
 
 
 def _adjacency(source: np.ndarray, target: np.ndarray, edges: EdgeList, count: int) -> csr_array:
-    """Repeats count once, or have their weights summed, smallest first so that their order does not matter."""
+    """Repeats count once, or have their weights summed."""
     if edges.weight is None:
         return unit_adjacency(source, target, count)
-    key = source * count + target
-    order = np.lexsort((edges.weight, key))
-    key, starts = np.unique(key[order], return_index=True)
-    with np.errstate(over="ignore"):
-        data = np.add.reduceat(edges.weight[order], starts)
-    if not np.isfinite(data).all():
+    adjacency = weighted_adjacency(source, target, edges.weight, count)
+    if not np.isfinite(adjacency.data).all():
         raise DataError(f"{edges.path}: the summed weights of a repeated edge are infinite", "scale the weights down")
-    return canonical_csr(csr_array((data, (key // count, key % count)), shape=(count, count)))
+    return adjacency
 
 
 def _structural(adjacency: csr_array, notes: list[str]) -> np.ndarray:

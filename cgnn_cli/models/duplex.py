@@ -47,8 +47,8 @@ class SignedAttention(nn.Module):
         pattern, copies = self.hermitian.pattern, self.hermitian.copies
         panel = multiply(x, self.linear.weight)
         by_head = panel.unflatten(1, (self.heads, -1))
-        scores = ((by_head * vector).sum(dim=2) for vector in (self.of_neighbour, self.of_node))
-        made = pattern.weighted_sum(pattern.softmax(*scores, copies=copies) * fixed, panel)
+        neighbour, node = ((by_head * vector).sum(dim=2) for vector in (self.of_neighbour, self.of_node))
+        made = pattern.weighted_sum(pattern.softmax(neighbour, node, copies=copies) * fixed, panel)
         return (made.unflatten(1, (self.heads, -1)).mean(dim=1) if self.average else made) + self.bias
 
 

@@ -48,8 +48,8 @@ class Model:
         return network
 
 
-STACK = ("layers", "hidden", "head_layers", "dropout", "jumping_knowledge", "l2_norm", "batch_norm")
-PERCEPTRON = ("layers", "hidden", "dropout")
+STACK = ("layers", "hidden", "activation", "head_layers", "dropout", "jumping_knowledge", "l2_norm", "batch_norm")
+PERCEPTRON = ("layers", "hidden", "activation", "dropout")
 SAMPLED = ("batch_nodes", "fanout")
 KNN = ("knn", "knn_share")
 ONE_WAY = ("out", "in", "both", "undirected")
@@ -127,7 +127,7 @@ MODELS: dict[str, Model] = {
         "gcnii",
         "convolution",
         ("undirected", "out", "in", "both"),
-        ("initial_share", "identity_decay", "layers", "hidden", "dropout", *KNN),
+        ("initial_share", "identity_decay", *PERCEPTRON, *KNN),
     ),
     "dgcn": Model(
         "First- and second-order proximities of a digraph",
@@ -169,7 +169,7 @@ MODELS: dict[str, Model] = {
         ("both", "undirected"),
         (
             *("pretrain_epochs", "pacing", "temperature", "mask_first", "mask_second", "projection", "anchors"),
-            *("layers", "hidden"),
+            *("layers", "hidden", "activation"),
         ),
     ),
     "duplex": Model(
@@ -178,7 +178,7 @@ MODELS: dict[str, Model] = {
         "duplex",
         "hermitian",
         ("both", "undirected"),
-        ("heads", "fusion_layer", "layers", "hidden", "dropout"),
+        ("heads", "fusion_layer", *PERCEPTRON),
     ),
     "mlp": Model("Features alone, a floor", "-", "mlp", None, (), PERCEPTRON),
     "linear": Model("Logistic regression on the features, a floor", "-", "mlp", None, ()),

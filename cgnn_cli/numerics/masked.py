@@ -1,4 +1,4 @@
-"""Sparse products of which only the entries on a given pattern are wanted.
+"""Sparse products: of which only the entries on a given pattern are wanted, or that are added to something.
 
 scipy's compiled kernels are called directly where they can be: a product then needs no symbolic pass, which is a third
 of the time. They are private to scipy, so they are tried on a small example first; where they are missing or take
@@ -33,6 +33,14 @@ class Pattern:
 def product(left: csr_array, right: csr_array) -> csr_array:
     """left @ right; the entries of a row come in no particular order, but always in the same one."""
     return _compiled_product(left, right) if COMPILED else left @ right
+
+
+def add_product(matrix: csr_array, x: np.ndarray, total: np.ndarray) -> None:
+    """total += matrix @ x for a vector or columns, the terms of a row one by one: `total` is contiguous."""
+    if COMPILED:
+        _compiled_add(matrix, x, total)
+    else:
+        total += matrix @ x
 
 
 def values_on(pattern: Pattern, block: csr_array) -> np.ndarray:
@@ -76,6 +84,13 @@ def _compiled_product(left: csr_array, right: csr_array) -> csr_array:
     return _from_parts(parts, (count, width))
 
 
+def _compiled_add(matrix: csr_array, x: np.ndarray, total: np.ndarray) -> None:
+    if x.ndim == 1:
+        _sparsetools.csr_matvec(*matrix.shape, *_parts(matrix), x, total)
+    else:
+        _sparsetools.csr_matvecs(*matrix.shape, x.shape[1], *_parts(matrix), x.ravel(), total.reshape(-1))
+
+
 def _compiled_overlap(mask: csr_array, block: csr_array) -> csr_array:
     """The entries of `block` that are in the mask."""
     parts = _empty_parts(block.shape[0], mask.nnz, block.indices.dtype)
@@ -101,14 +116,18 @@ def _from_parts(parts: tuple[np.ndarray, np.ndarray, np.ndarray], shape: tuple[i
 def _kernels_work() -> bool:
     """Whether scipy's private kernels are there and do on a small example what they are expected to do."""
     example = csr_array(np.array([[0.5, 0.5, 0.0], [0.0, 0.25, 0.75], [1.0, 0.0, 0.0]]))
+    dense = example.toarray()
+    vector, columns = np.ones(3), np.ones((3, 3))
     try:
         square = _compiled_product(example, example)
         overlap = _compiled_overlap(example, square)
+        _compiled_add(example, dense[0], vector)
+        _compiled_add(example, dense, columns)
     except (AttributeError, TypeError, ValueError):
         return False
-    dense = example.toarray()
     expected = dense @ dense
-    return np.allclose(square.toarray(), expected) and np.allclose(overlap.toarray(), dense * expected)
+    found = (square.toarray(), overlap.toarray(), vector, columns)
+    return all(map(np.allclose, found, (expected, dense * expected, 1 + dense @ dense[0], 1 + expected)))
 
 
 COMPILED = _kernels_work()

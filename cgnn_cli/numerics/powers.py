@@ -5,7 +5,6 @@ A row of a power depends on no other row, so neither the blocks nor who computes
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -13,8 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.errors import StoppedEarly
-from cgnn_cli.numerics.krylov import from_processes
 from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
+from cgnn_cli.numerics.threads import in_threads
 from cgnn_cli.numerics.transition import row_of_entries
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Snapshot, Watch
@@ -23,16 +22,17 @@ LEAST_HUB = 1_000_000  # multiplications through one state below which it is nev
 HUB_GAIN = 4  # how many times cheaper a rank-one update must be to take its place
 DENSE_GAIN = 20  # multiplications with a dense block in the time of one between sparse matrices
 SPARSE_BLOCK, DENSE_BLOCK = 1 << 26, 1 << 23  # bytes of a block, even where there is memory for more
+CLEARED = 96  # bytes for each state that a sparse block has at least: its kernels clear a few arrays over all states
 DENSE_ROWS = 64  # but a dense block has so many rows, if there is memory for them
 # Bytes of working arrays: for a sparse entry, for an entry of a dense block, for a wanted entry, for a state.
 ENTRY, DENSE, WANTED, STATE = 12, 24, 96, 32
-PARALLEL_WORK = 250_000_000  # multiplications between sparse matrices that are worth the start of processes
+PARALLEL_WORK = 1_000_000  # multiplications between sparse matrices that are worth the start of threads
 KEPT = 3
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the powers up to `steps` are made for the wanted rows; the same for any memory and number of processes."""
+    """How the powers up to `steps` are made for the wanted rows; the same for any memory and number of threads."""
 
     rows: np.ndarray  # the rows of S that anything is wanted of
     steps: int
@@ -55,9 +55,6 @@ class Plan:
     def part(self, start: int, stop: int) -> Plan:
         """The plan of one block of rows."""
         return replace(self, rows=self.rows[start:stop], row_bytes=self.row_bytes[start:stop])
-
-
-Task = tuple[csr_array, csr_array | None, Plan, Pattern]
 
 
 def make_plan(matrix: csr_array, rows: np.ndarray, entries: np.ndarray, steps: int, earlier: int) -> Plan:
@@ -100,21 +97,22 @@ def _hubs(
 def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: int, watch: Watch) -> np.ndarray:
     """Three lines over the wanted entries: the sum of S^0 to S^K, S^K, and the earlier power.
 
-    `memory` bounds the working arrays of all blocks that are made at a time, down to one row for each process.
+    `memory` bounds the working arrays of all blocks that are made at a time, down to one row for each thread.
     """
     jobs = jobs if plan.work >= PARALLEL_WORK else 1
     snapshot = watch.resume()
     if snapshot is None:
-        kept, begin, number = np.zeros((KEPT, wanted.entries)), 0, 0
+        # The values of an entry lie side by side, as entries are looked up at random.
+        kept, begin, number = np.zeros((wanted.entries, KEPT)).T, 0, 0
     else:
-        kept = np.array(snapshot.elements["kept"])
+        kept = np.array(snapshot.elements["kept"], order="F")
         begin, number = int(snapshot.values["row"]), int(snapshot.values["epoch"])
     dense = plan.dense_from <= plan.steps
-    useful = max(DENSE_BLOCK, DENSE_ROWS * DENSE * walk.size) if dense else SPARSE_BLOCK
+    useful = max(DENSE_BLOCK, DENSE_ROWS * DENSE * walk.size) if dense else max(SPARSE_BLOCK, CLEARED * walk.size)
     blocks = _blocks(plan.row_bytes, begin, min(memory // jobs - STATE * walk.size, useful))
     transposed = walk.transposed if dense else None
     tasks = ((walk.sparse, transposed, plan.part(start, stop), wanted.rows(start, stop)) for start, stop in blocks)
-    with closing(_run(tasks, jobs)) as results:
+    with closing(in_threads(lambda task: _block_entries(*task), tasks, jobs)) as results:
         for (start, stop), found in zip(blocks, results, strict=True):
             kept[:, wanted.indptr[start] : wanted.indptr[stop]] = found
             number += 1
@@ -141,19 +139,9 @@ def _blocks(row_bytes: np.ndarray, begin: int, limit: int) -> list[tuple[int, in
     return blocks
 
 
-def _run(tasks: Iterator[Task], jobs: int) -> Generator[np.ndarray]:
-    """The results of the blocks in their order; processes read S from memory that they share."""
-    if jobs == 1:
-        yield from (_block_entries(*task) for task in tasks)
-        return
-    from joblib import delayed
-
-    yield from from_processes((delayed(_block_entries)(*task) for task in tasks), jobs)
-
-
 def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, wanted: Pattern) -> np.ndarray:
     """The three lines for one block of rows."""
-    kept = np.zeros((KEPT, wanted.entries))
+    kept = np.zeros((wanted.entries, KEPT)).T
     line = np.repeat(np.arange(len(plan.rows)), np.diff(wanted.indptr))
     block: csr_array | np.ndarray = matrix
     for power in range(plan.steps + 1):

@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.errors import ResourceError
 from cgnn_cli.numerics.masked import Pattern
 from cgnn_cli.numerics.powers import KEPT, STATE, Plan, kept_entries, make_plan
+from cgnn_cli.numerics.threads import run_in_threads, slices
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Watch
 
@@ -26,6 +27,7 @@ LARGEST_SQUARED_RATIO = 0.9
 LARGEST_RATIO = 0.95
 NUMBER_BITS = 31  # pairs are numbered in so many bits
 LARGEST_NUMBER = (1 << NUMBER_BITS) - 1
+PAIRS_AT_A_TIME = 1 << 14  # whose lines stay in the cache
 PAIR_BYTES = 176  # of all arrays over the pairs: patterns, places, kept lines, times
 
 
@@ -58,9 +60,16 @@ class Series:
 
 def series_cost(walk: Walk, steps: int, source: np.ndarray, target: np.ndarray) -> Cost:
     """The cost before any product is made: exact up to two steps, an upper bound for more."""
-    plan = _plan(walk, steps, source, target)
+    plan = plan_series(walk, steps, source, target)
     working = int(plan.row_bytes.max(initial=0)) + STATE * walk.size
     return Cost(plan.flops, plan.work, PAIR_BYTES * len(source) + 8 * (KEPT + 2 * steps) * walk.size, working)
+
+
+def plan_series(walk: Walk, steps: int, source: np.ndarray, target: np.ndarray) -> Plan:
+    """The plan for the states that are in any pair: of each, its entries with the others and on the diagonal."""
+    entries = np.bincount(source, minlength=walk.size) + np.bincount(target, minlength=walk.size)
+    rows = np.flatnonzero(entries)
+    return make_plan(walk.sparse, rows, entries[rows] + 1, steps, earlier_step(steps))
 
 
 def series_times(
@@ -74,39 +83,42 @@ def series_times(
     memory: int,
     jobs: int = 1,
     watch: Watch | None = None,
+    plan: Plan | None = None,
 ) -> Series:
     """The times of different pairs in the order given; no tail is added below two steps.
 
     `memory` bounds the working arrays, in bytes. The result is the same, bit for bit, for any memory, for any number of
-    processes, and after going on from a snapshot.
+    threads, and after going on from a snapshot. `plan` is that of the same walk, steps and pairs, if it is known.
     """
-    plan = _plan(walk, steps, source, target)
-    pairs = _Pairs.of(plan.rows, walk.size, source, target)
+    plan = plan or plan_series(walk, steps, source, target)
+    pairs = _Pairs.of(plan.rows, walk.size, source, target, jobs)
     kept = kept_entries(walk, plan, pairs.wanted, memory=memory, jobs=jobs, watch=watch or Watch())
-    diagonal = np.zeros((KEPT, walk.size))
+    diagonal = np.zeros((walk.size, KEPT)).T
     diagonal[:, plan.rows] = kept[:, pairs.diagonal]
-    directions = []
-    for places, start, end in ((pairs.ahead, source, target), (pairs.behind, target, source)):
-        lines = np.take(diagonal, end, axis=1)
-        lines -= np.take(kept, places, axis=1)
-        _add_jumps(lines, walk, start, end, plan)
-        lines /= perron[end]
-        directions.append(lines)
-    there, back = (np.maximum(lines[0], 0) for lines in directions)
-    if not tail or steps < 2:
-        return Series(there, back, there + back, steps, plan.flops)
-    ahead, behind = tails(directions[0], directions[1], steps)
-    there += ahead
-    back += behind
-    plain = [lines[0] for lines in directions]  # may be below 0, and is then raised to it
-    return Series(there, back, there + back, steps, plan.flops, there - plain[0], back - plain[1])
+    jumps = _Jumps.of(walk, plan)
+    tail = tail and steps >= 2
+    sums, added = np.empty((2, len(source))), np.empty((2, len(source) if tail else 0))
+
+    def fill(part: slice) -> None:
+        ahead, behind = source[part], target[part]
+        directions = []
+        for places, start, end in ((pairs.ahead, ahead, behind), (pairs.behind, behind, ahead)):
+            lines = np.ascontiguousarray(_columns(diagonal, end) - _columns(kept, places[part]))
+            jumps.add(lines, start, end)
+            lines /= perron[end]
+            directions.append(lines)
+        sums[:, part] = [np.maximum(lines[0], 0) for lines in directions]
+        if tail:
+            sums[:, part] += tails(directions[0], directions[1], steps)
+            added[:, part] = sums[:, part] - [lines[0] for lines in directions]  # these may be below 0
+
+    run_in_threads(fill, slices(len(source), PAIRS_AT_A_TIME), jobs)
+    return Series(sums[0], sums[1], sums[0] + sums[1], steps, plan.flops, *(added if tail else ()))
 
 
-def _plan(walk: Walk, steps: int, source: np.ndarray, target: np.ndarray) -> Plan:
-    """The plan for the states that are in any pair: of each, its entries with the others and on the diagonal."""
-    entries = np.bincount(source, minlength=walk.size) + np.bincount(target, minlength=walk.size)
-    rows = np.flatnonzero(entries)
-    return make_plan(walk.sparse, rows, entries[rows] + 1, steps, earlier_step(steps))
+def _columns(lines: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """Some columns of lines that are stored column by column."""
+    return np.take(lines.T, numbers, axis=0).T
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ class _Pairs:
     diagonal: np.ndarray
 
     @staticmethod
-    def of(rows: np.ndarray, size: int, source: np.ndarray, target: np.ndarray) -> _Pairs:
+    def of(rows: np.ndarray, size: int, source: np.ndarray, target: np.ndarray, jobs: int) -> _Pairs:
         if len(source) >= LARGEST_NUMBER:
             raise ResourceError(f"the series takes fewer than {LARGEST_NUMBER:,} edges", "use --solver pi-only or svd")
         line = np.zeros(size, np.int64)
@@ -130,15 +142,17 @@ class _Pairs:
         on_diagonal = np.arange(len(rows) + 1, dtype=ahead.indices.dtype)
         marks = np.full(len(rows), 1 << 2 * NUMBER_BITS)
         union = ahead + behind + csr_array((marks, on_diagonal[:-1], on_diagonal), shape=ahead.shape)
-        wanted = Pattern(union.indptr, rows.astype(union.indices.dtype)[union.indices])
-        places = []
-        for shift in (0, NUMBER_BITS):
-            number = (union.data >> shift) & LARGEST_NUMBER
-            entries = np.flatnonzero(number)
-            place = np.empty(len(source), np.int64)
-            place[number[entries] - 1] = entries
-            places.append(place)
-        return _Pairs(wanted, places[0], places[1], np.flatnonzero(union.data >> 2 * NUMBER_BITS))
+        wanted = Pattern(union.indptr, np.take(rows.astype(union.indices.dtype), union.indices))
+        places = np.empty((2, len(source)), np.int64)
+
+        def locate(part: slice) -> None:
+            for place, shift in zip(places, (0, NUMBER_BITS), strict=True):
+                number = (union.data[part] >> shift) & LARGEST_NUMBER
+                entries = np.flatnonzero(number)
+                place[number[entries] - 1] = entries + part.start
+
+        run_in_threads(locate, slices(union.nnz, PAIRS_AT_A_TIME), jobs)
+        return _Pairs(wanted, places[0], places[1], np.flatnonzero(union.data >= marks[:1]))
 
 
 def _numbered(start: np.ndarray, end: np.ndarray, count: int) -> csr_array:
@@ -155,21 +169,33 @@ def _numbered(start: np.ndarray, end: np.ndarray, count: int) -> csr_array:
     return csr_array((numbers, end.astype(integer), indptr.astype(integer)), shape=(count, count))
 
 
-def _add_jumps(lines: np.ndarray, walk: Walk, start: np.ndarray, end: np.ndarray, plan: Plan) -> None:
-    """Add what the jumps contribute to P^t_jj - P^t_ij, for each of the kept lines."""
-    if walk.jump is None:
-        return
-    leaving, arriving = [walk.jump], [np.full(walk.size, 1 / walk.size)]
-    for _ in range(plan.steps - 1):
-        leaving.append(walk.sparse @ leaving[-1])
-        arriving.append(walk.apply_transposed(arriving[-1]))
-    sums = np.cumsum(arriving, axis=0)
-    for step, chance in enumerate(leaving[: plan.steps]):
-        difference = chance[end] - chance[start]
-        lines[0] += difference * sums[plan.steps - 1 - step][end]
-        for line, power in ((1, plan.steps), (2, plan.earlier)):
-            if power > step:
-                lines[line] += difference * arriving[power - 1 - step][end]
+@dataclass(frozen=True)
+class _Jumps:
+    """What the jumps contribute to P^t_jj - P^t_ij: S^s v, u^T P^s, and the sums of the latter, for s < K."""
+
+    plan: Plan
+    leaving: list[np.ndarray]
+    arriving: list[np.ndarray]
+    sums: np.ndarray
+
+    @staticmethod
+    def of(walk: Walk, plan: Plan) -> _Jumps:
+        if walk.jump is None:
+            return _Jumps(plan, [], [], np.zeros(0))
+        leaving, arriving = [walk.jump], [np.full(walk.size, 1 / walk.size)]
+        for _ in range(plan.steps - 1):
+            leaving.append(walk.sparse @ leaving[-1])
+            arriving.append(walk.apply_transposed(arriving[-1]))
+        return _Jumps(plan, leaving[: plan.steps], arriving, np.cumsum(arriving, axis=0))
+
+    def add(self, lines: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
+        """Add the contribution to each of the kept lines."""
+        for step, chance in enumerate(self.leaving):
+            difference = chance[end] - chance[start]
+            lines[0] += difference * self.sums[self.plan.steps - 1 - step][end]
+            for line, power in ((1, self.plan.steps), (2, self.plan.earlier)):
+                if power > step:
+                    lines[line] += difference * self.arriving[power - 1 - step][end]
 
 
 def earlier_step(steps: int) -> int:

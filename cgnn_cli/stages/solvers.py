@@ -13,7 +13,8 @@ from cgnn_cli.errors import NumericalError, ResourceError, StoppedEarly
 from cgnn_cli.graph import Dilap
 from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.lowrank import RESIDUAL_GOAL, svd_times, truncated_svd
-from cgnn_cli.numerics.series import series_cost, series_times
+from cgnn_cli.numerics.powers import Plan
+from cgnn_cli.numerics.series import plan_series, series_times
 from cgnn_cli.numerics.sketch import sketch_times
 from cgnn_cli.numerics.verify import choose_steps, verify
 from cgnn_cli.numerics.walk import Walk
@@ -30,7 +31,7 @@ EQUAL_VALUES = 1e-6  # relative to the largest
 
 @dataclass(frozen=True)
 class Allowance:
-    """What a solver may use: working memory in bytes, processes, and who watches."""
+    """What a solver may use: working memory in bytes, threads or processes, and who watches."""
 
     memory: int = 1 << 30
     jobs: int = 1
@@ -67,9 +68,10 @@ class Pairs:
         there, back = pace * there, pace * back
         times = there + back
         floor = 1 / np.minimum(self.dilap.perron[self.source], self.dilap.perron[self.target])
-        low = times < floor
-        share = np.divide(there, times, out=np.full_like(times, 0.5), where=low & (there > 0) & (back > 0))
-        there[low], back[low] = (share * floor)[low], ((1 - share) * floor)[low]
+        low = np.flatnonzero(times < floor)
+        positive = (there[low] > 0) & (back[low] > 0)
+        share = np.divide(there[low], times[low], out=np.full(len(low), 0.5), where=positive)
+        there[low], back[low] = share * floor[low], (1 - share) * floor[low]
         return there, back, there + back
 
 
@@ -141,7 +143,8 @@ def _svd(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     if rank < config.rank:
         notes.append(f"--rank {config.rank} is more than this walk has; {rank} was used")
     symmetric = bool(dilap.summary["symmetric"])
-    factors = truncated_svd(dilap.laplacian_operator(), rank, config.solver_seed, symmetric=symmetric)
+    jobs = allowance.jobs
+    factors = truncated_svd(dilap.laplacian_operator(), rank, config.solver_seed, symmetric=symmetric, jobs=jobs)
     if factors.residual > RESIDUAL_GOAL:
         notes.append(
             f"the svd stopped at a residual of {factors.residual:.1e} (goal {RESIDUAL_GOAL:.0e}), "
@@ -150,7 +153,8 @@ def _svd(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     if factors.gap <= EQUAL_VALUES:
         notes.append(f"singular values {rank} and {rank + 1} are equal, so the scores depend on --solver-seed")
     figures = {"rank": rank, "svd_residual": factors.residual, "svd_iterations": factors.iterations}
-    return Solution(*svd_times(factors, dilap.perron, pairs.source, pairs.target), figures=figures, notes=notes)
+    scores = svd_times(factors, dilap.perron, pairs.source, pairs.target, jobs=jobs)
+    return Solution(*scores, figures=figures, notes=notes)
 
 
 def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
@@ -173,10 +177,11 @@ def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
         else:
             steps = choice.steps
         figures |= {"sampled_edges": choice.edges, "sampled_error": choice.error}
-    _check_cost(pairs, steps)
+    plan = _affordable_plan(pairs, steps)
     found = series_times(
         *pairs.stepping,
         steps,
+        plan=plan,
         tail=config.tail,
         memory=allowance.memory,
         jobs=allowance.jobs,
@@ -188,13 +193,14 @@ def _series(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
 
 def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     steps, notes = config.step_count, []
-    if config.steps is None and _minutes(pairs, steps) > MOST_MINUTES:
+    if config.steps is None and _minutes(_plan(pairs, steps)) > MOST_MINUTES:
         steps = SERIES_STEPS
         notes.append(f"{config.step_count} steps would take too long with hubs like these; {steps} are summed")
-    _check_cost(pairs, steps)
+    plan = _affordable_plan(pairs, steps)
     start = series_times(
         *pairs.stepping,
         steps,
+        plan=plan,
         tail=True,
         memory=allowance.memory,
         jobs=allowance.jobs,
@@ -222,20 +228,26 @@ def _sketch(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Soluti
     return Solution(there, back, times, figures, notes, error)
 
 
-def _minutes(pairs: Pairs, steps: int) -> float:
-    """About how long a series takes on a slow core."""
+def _plan(pairs: Pairs, steps: int) -> Plan:
     walk, _, source, target = pairs.stepping
-    return series_cost(walk, steps, source, target).work / WORK_A_SECOND / 60
+    return plan_series(walk, steps, source, target)
 
 
-def _check_cost(pairs: Pairs, steps: int) -> None:
-    """Refuse at once what would take long."""
-    minutes = _minutes(pairs, steps)
+def _minutes(plan: Plan) -> float:
+    """About how long a series takes on a slow core."""
+    return plan.work / WORK_A_SECOND / 60
+
+
+def _affordable_plan(pairs: Pairs, steps: int) -> Plan:
+    """The plan of a series; what would take long is refused at once."""
+    plan = _plan(pairs, steps)
+    minutes = _minutes(plan)
     if minutes > MOST_MINUTES:
         raise ResourceError(
             f"{steps} steps of the series may take about {minutes:,.0f} minutes on this graph",
             "use fewer --steps (2 is safe with hubs), or --solver pi-only",
         )
+    return plan
 
 
 QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}

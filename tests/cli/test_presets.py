@@ -128,7 +128,7 @@ def test_every_row_that_comes_with_the_tool_can_be_used(name: str) -> None:
             settings.config(section)
         if name in FOUND:
             assert {"validation_accuracy", "validation_std", "splits", "configurations", "command"} <= set(row.search)
-            assert row.search["command"].startswith("cgnn sweep ")
+            assert row.search["command"].startswith(("cgnn sweep ", "python benchmarks/tune.py "))
 
 
 def test_the_files_come_with_the_package() -> None:

@@ -161,11 +161,14 @@ def dense_mean(graph: Graph, direction: str) -> np.ndarray:
 
 @contextmanager
 def kept_sizes() -> Iterator[list[int]]:
-    """The sizes of the tensors that wait for a backward pass."""
+    """The sizes of the tensors that wait for a backward pass, each once."""
     sizes: list[int] = []
+    seen: set[int] = set()
 
     def note(part: Tensor) -> Tensor:
-        sizes.append(part.numel())
+        if part.data_ptr() not in seen:
+            seen.add(part.data_ptr())
+            sizes.append(part.numel())
         return part
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda part: part):

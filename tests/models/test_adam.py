@@ -37,7 +37,7 @@ def test_undecayed_parameters_are_a_group_without_decay() -> None:
     ours, theirs = parameters(), parameters()
     our_adam = Adam(ours, 0.05, 0.1, undecayed=[ours[1]])
     groups: list[dict[str, Any]] = [{"params": [theirs[0], theirs[2]]}, {"params": [theirs[1]], "weight_decay": 0.0}]
-    their_adam = torch.optim.Adam(groups, lr=0.05, weight_decay=0.1)
+    their_adam = torch.optim.Adam(groups, lr=0.05, weight_decay=0.1, fused=True)
     for step in range(20):
         for values, optimiser in ((ours, our_adam), (theirs, their_adam)):
             optimiser.zero_grad()

@@ -110,7 +110,7 @@ def test_copies_in_the_softmax_are_entries_that_stand_twice() -> None:
     generator = torch.Generator().manual_seed(0)
     copies = torch.randint(1, 4, (pattern.entries,), generator=generator).double()
     scores = [torch.randn(25, 2, generator=generator, dtype=torch.float64, requires_grad=True) for _ in range(2)]
-    weights = pattern.softmax(*scores, copies=copies)
+    weights = pattern.softmax(scores[0], scores[1], copies=copies)
     exponentials = torch.exp(
         torch.nn.functional.leaky_relu(pattern.by_neighbour(scores[0]) + pattern.by_node(scores[1]), 0.2)
     )

@@ -12,11 +12,14 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig, option_name
 from cgnn_cli.errors import UsageError
+from cgnn_cli.estimates import fit_memory
 from cgnn_cli.graph import CommuteTimes, Fit, Graph
 from cgnn_cli.models.propagate import Propagator, as_input
 from cgnn_cli.models.table import MODELS, check_options, direction_of, options_read
+from cgnn_cli.operators.table import operators_of
+from cgnn_cli.pipeline import FitConfig
 from cgnn_cli.stages.evaluate import evaluate
-from cgnn_cli.stages.operators import make_operators
+from cgnn_cli.stages.operators import make_operator, make_operators
 from cgnn_cli.stages.train import collect, fit
 from tests.models.samples import (
     CPU,
@@ -218,6 +221,22 @@ def test_no_panel_of_edges_times_width_is_kept(case: str) -> None:
         network(features_of(graph))
     assert graph.edges.nnz > 1500
     assert max(kept) < 2 * (2 * graph.edges.nnz + graph.node_count) < graph.edges.nnz * 16
+
+
+@every_case
+def test_the_estimate_of_memory_covers_what_is_kept(case: str) -> None:
+    graph = random_graph(count=60, density=0.5)
+    times = times_of(graph, solver="pi-only")
+    options: dict[str, Any] = {"hidden": 16, "heads": 3, "hops": 3, "order": 3, "layers": 4, **CASES[case]}
+    config = TrainConfig(**options, attention_dropout=0.5)
+    made = {f"operators-{kind}": make_operator(kind, graph, times, config) for kind in operators_of(config)}
+    network = build(graph, times, **options, attention_dropout=0.5).train()
+    with kept_sizes() as kept:
+        network(features_of(graph))
+        if network.pretrain_epochs:
+            network.pretrain_loss(features_of(graph), 0)
+    estimate = fit_memory({"graph": graph, **made}, FitConfig(config, 0))
+    assert 4 * sum(kept) <= estimate - fit_memory({"graph": graph}, FitConfig(TrainConfig(model="linear", hidden=1), 0))
 
 
 def test_attention_has_no_share_of_similar_nodes() -> None:

@@ -10,7 +10,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from cgnn_cli.configs import DilapConfig, RewireConfig
 from cgnn_cli.graph import Dilap
-from cgnn_cli.numerics import lowrank
+from cgnn_cli.numerics import lowrank, threads
 from cgnn_cli.numerics.lowrank import DENSE_STATES, RESIDUAL_GOAL, TruncatedSvd, svd_times, truncated_svd
 from cgnn_cli.numerics.transition import sparse_laplacian, transition_matrix
 from cgnn_cli.numerics.walk import Walk
@@ -271,6 +271,18 @@ def test_equal_seeds_give_equal_bits_and_other_seeds_other_starts(form: str) -> 
     for name in ("left", "singular", "right"):
         np.testing.assert_array_equal(getattr(first, name), getattr(again, name))
     assert not np.array_equal(first.left, other.left)
+
+
+@BOTH_FORMS
+def test_the_same_bits_with_threads(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    walk = weighted_hubs(120, form)
+    pairs, symmetric = all_pairs(120), walk.summary["symmetric"]
+    alone = svd_times(truncated_svd(walk.laplacian, 5, 0, symmetric=symmetric), walk.perron, *pairs)
+    monkeypatch.setattr(threads, "WORTH_THREADS", 0)
+    monkeypatch.setattr(threads, "CACHED_STATES", 50)
+    monkeypatch.setattr(lowrank, "PAIRS_AT_A_TIME", 1000)
+    factors = truncated_svd(walk.laplacian, 5, 0, symmetric=symmetric, jobs=3)
+    np.testing.assert_array_equal(svd_times(factors, walk.perron, *pairs, jobs=3), alone)
 
 
 @BOTH_FORMS

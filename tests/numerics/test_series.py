@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import RewireConfig
 from cgnn_cli.errors import StoppedEarly
-from cgnn_cli.numerics import masked, powers
+from cgnn_cli.numerics import masked, powers, series
 from cgnn_cli.numerics.series import Series, series_cost, series_times
 from cgnn_cli.numerics.transition import canonical_csr, transition_matrix
 from cgnn_cli.numerics.walk import Walk
@@ -136,11 +136,12 @@ def test_the_same_bits_with_any_memory_and_by_the_public_operators(
 
 
 @pytest.mark.parametrize("steps", [2, 5])
-def test_the_same_bits_with_processes(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_bits_with_threads(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
     walk = random_walk(70, 3, jumping=True, degree=2.0)
     pairs, perron = random_pairs(70, 0.05, 4), perron_of(walk)
     alone = series_times(walk, perron, *pairs, steps, memory=50_000)
     monkeypatch.setattr(powers, "PARALLEL_WORK", 0)
+    monkeypatch.setattr(series, "PAIRS_AT_A_TIME", 7)
     assert same_bits(series_times(walk, perron, *pairs, steps, memory=50_000, jobs=2), alone)
 
 

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import CommuteTimes, Fit, Graph, Operators
+from cgnn_cli.models.network import Output
 from cgnn_cli.models.table import MODELS
 from cgnn_cli.numerics.transition import canonical_csr
 from cgnn_cli.stages.commute import commute
@@ -159,13 +160,13 @@ def test_without_dropout_a_validation_is_the_next_step_s_forward_pass(
     graph: Graph, operators: Operators, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes: list[bool] = []
-    plain = Task.logits
+    plain = Task.output
 
-    def counted(task: Task) -> torch.Tensor:
+    def counted(task: Task) -> Output:
         passes.append(task.network.training)
         return plain(task)
 
-    monkeypatch.setattr(Task, "logits", counted)
+    monkeypatch.setattr(Task, "output", counted)
     once = fit(graph, operators, STEADY, 0)
     assert passes == [True] + [False] * 12
     passes.clear()

@@ -1,0 +1,192 @@
+"""Training side by side with its peers: time of an epoch and memory, as ratios within one run.
+
+    python benchmarks/training.py --data FOLDER [--large] [--only NAME ...] [--output docs/benchmarks.md]
+    python benchmarks/training.py --quick --output FILE
+
+The network is in networks.py. FOLDER and the page are those of commute.py. Each side runs on one thread, and CPU time
+is counted, which a busy machine stretches less than the clock on the wall. The exit code is 1 if a goal is not met.
+
+    python benchmarks/training.py --side NAME --graph NAME [--data FOLDER]
+
+is how memory is measured: a fresh process runs a few epochs of one side, and prints the bytes of its peak.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import psutil
+import torch
+from graphs import Sources
+from networks import SIDES, Shape
+from ratios import Setting
+from report import Line, Section, gibibytes, measure, ratio, seconds, table
+from scale import run_command
+from timing import Timed, interleaved
+
+from cgnn_cli.datasets.splits import ratio_splits
+from cgnn_cli.graph import Graph
+
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+GRAPHS = ("chameleon", "squirrel", "am-photo", "arxiv-year")
+ROUNDS = {"arxiv-year": 3}
+GOALS = {  # times faster than torch-geometric, and than native CSR
+    "chameleon": (("6a", 15.0), ("6c", 2.0)),
+    "squirrel": (("6b", 35.0), ("6d", 2.0)),
+}
+QUICK_SHAPE = Shape(layers=2, hidden=4)
+MEMORY_EPOCHS = 3
+QUICK_SIDES = ("cgnn, DirGNN", "torch-geometric")
+PRESETS = {
+    "arxiv-year": ("--layers", "2", "--hidden", "64"),
+    "snap-patents": ("--layers", "2", "--hidden", "32", "--weight-decay", "0"),
+}
+LIMITS = {"arxiv-year": ("6e", 6), "snap-patents": ("6f", 20)}
+
+
+def labelled(sources: Sources, name: str) -> Graph:
+    """A graph with labels and splits; random ones where it has none."""
+    graph = sources.graph(name)
+    if graph.labels is not None:
+        return graph
+    labels = np.random.default_rng(0).integers(3, size=graph.node_count)
+    splits = ratio_splits(labels, (0.5, 0.25, 0.25), 1, 0)
+    return dataclasses.replace(graph, labels=labels, splits=splits, class_names=np.array([b"a", b"b", b"c"]))
+
+
+def epochs(setting: Setting) -> Section:
+    """The time of a training step and a validation, all sides in turns."""
+    rows = [("graph", "dropout", *SIDES, "CSR / DirGNN", "torch-geometric / DirGNN")]
+    lines: list[Line] = []
+    for name in GRAPHS:
+        graph = labelled(setting.sources, name)
+        for dropout in (0.0, 0.5):
+            shape = dataclasses.replace(QUICK_SHAPE if setting.quick else Shape(), dropout=dropout)
+            sides = {side: make(graph, shape) for side, make in SIDES.items()}
+            rounds = 1 if setting.quick else ROUNDS.get(name, setting.rounds)
+            timed = {side: found.seconds for side, found in _one_thread(sides, rounds).items()}
+            csr, geometric = (timed[side] / timed["cgnn, DirGNN"] for side in ("native CSR", "torch-geometric"))
+            times = (seconds(timed[side]) for side in SIDES)
+            rows.append((name, f"{dropout:g}", *times, ratio(csr), ratio(geometric)))
+            if not dropout:
+                lines += _lines(name, geometric, csr)
+    return Section(lines, table(rows))
+
+
+def _one_thread(sides: dict[str, Callable[[], None]], rounds: int) -> dict[str, Timed]:
+    torch.set_num_threads(1)
+    return interleaved(sides, rounds, clock=time.process_time)
+
+
+def _lines(name: str, geometric: float, csr: float) -> list[Line]:
+    if name not in GOALS:
+        return []
+    (first, least), (second, least_csr) = GOALS[name]
+    what = f"an epoch of DirGNN on {name}: at least"
+    return [
+        Line(
+            first,
+            f"{what} {least:g} times faster than torch-geometric",
+            f"{ratio(geometric)} times",
+            geometric >= least,
+        ),
+        Line(second, f"{what} {least_csr:g} times faster than native CSR", f"{ratio(csr)} times", csr >= least_csr),
+    ]
+
+
+def peaks(setting: Setting) -> Section:
+    """The memory of every side beyond the graph and the libraries, each in a fresh process."""
+    sides = QUICK_SIDES if setting.quick else tuple(SIDES)
+    rows = [("graph", *sides)]
+    for name in GRAPHS[:1] if setting.quick else GRAPHS:
+        rows.append((name, *(gibibytes(_peak(setting, side, name)) for side in sides)))
+    return Section([], table(rows))
+
+
+def _peak(setting: Setting, side: str, name: str) -> int:
+    options = ["--side", side, "--graph", name, "--scratch", str(setting.sources.scratch)]
+    options += ["--quick"] if setting.quick else ["--data", str(setting.sources.data)]
+    command = [sys.executable, __file__, *options]
+    return int(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def print_peak(setting: Setting, side: str, name: str) -> None:
+    """The most that a few epochs hold; one on a tiny graph comes first, which loads all libraries."""
+    torch.set_num_threads(1)
+    SIDES[side](labelled(Sources(None, setting.sources.scratch), name), QUICK_SHAPE)()
+    graph = labelled(setting.sources, name)
+    before = psutil.Process().memory_info().rss
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
+    epoch = SIDES[side](graph, QUICK_SHAPE if setting.quick else Shape())
+    for _ in range(MEMORY_EPOCHS):
+        epoch()
+    lines = Path("/proc/self/status").read_text().splitlines()
+    peak = next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    print(max(peak - before, 0))
+
+
+def whole(setting: Setting, names: tuple[str, ...]) -> Section:
+    """`cgnn train` from cold: the peak of the process through all stages."""
+    rows = [("graph", "options", "peak memory", "fit stage, 2 epochs")]
+    lines = []
+    for name in names:
+        options = (*PRESETS[name], "--solver", "series", "--epochs", "2", "--split", "0")
+        peak, result = run_command(setting, name, "train", *options)
+        fit = next(stage for stage in result["stages"] if stage["stage"] == "fit")
+        rows.append((name, " ".join(options[:-4]), gibibytes(peak), seconds(fit["seconds"])))
+        number, limit = LIMITS[name]
+        goal = f"`cgnn train` on {name} (stand-in) from cold, full batch, the paper's preset: peak within {limit} GiB"
+        lines.append(Line(number, goal, gibibytes(peak), peak <= limit << 30))
+    return Section(lines, table(rows))
+
+
+PARTS: dict[str, Callable[[Setting], Section]] = {
+    "epochs": epochs,
+    "epoch-memory": peaks,
+    "train-memory": lambda setting: whole(setting, ("arxiv-year",)),
+    "train-memory-large": lambda setting: whole(setting, ("snap-patents",)),
+}
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=os.environ.get("CGNN_TEST_DATA"), help="folder of datasets")
+    parser.add_argument("--scratch", type=Path, help="keep stand-ins here, instead of in a temporary folder")
+    parser.add_argument("--output", type=Path, default=PAGE, help="page to write into")
+    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="NAME", help=f"parts: {', '.join(PARTS)}")
+    parser.add_argument("--large", action="store_true", help="also the full-size stand-in of snap-patents: minutes")
+    parser.add_argument("--quick", action="store_true", help="tiny random graphs and one round")
+    parser.add_argument("--side", choices=SIDES, help="measure the memory of one side")
+    parser.add_argument("--graph", help="the graph that --side takes")
+    chosen = parser.parse_args()
+    if chosen.data is None and not chosen.quick:
+        parser.error("give --data FOLDER or set CGNN_TEST_DATA; --quick needs no data")
+    return chosen
+
+
+def main() -> int:
+    chosen = options()
+    with tempfile.TemporaryDirectory() as temporary:
+        scratch = (chosen.scratch or Path(temporary)).absolute()
+        data = None if chosen.quick else Path(chosen.data).absolute()
+        setting = Setting(Sources(data, scratch), chosen.output.parent / "images", chosen.quick)
+        if chosen.side:
+            print_peak(setting, chosen.side, chosen.graph)
+            return 0
+        names = chosen.only or [name for name in PARTS if name != "train-memory-large" or chosen.large]
+        met = measure({name: partial(PARTS[name], setting) for name in names}, chosen.output)
+        return 0 if met or chosen.quick else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Work in threads. The compiled loops of numpy and scipy leave the interpreter free, so that nothing need be copied."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cgnn_cli.numerics.masked import add_product
+
+WORTH_THREADS = 1_000_000  # entries of a matrix whose product with a vector takes longer than the start of threads
+CACHED_STATES = 3 << 19  # whose values, 12 MiB of them, a shared cache holds
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def in_threads(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Generator[Result]:
+    """The results for all items in their order; few are begun before they are asked for."""
+    if jobs <= 1:
+        yield from map(function, items)
+        return
+    begun: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(jobs) as pool:
+        try:
+            for item in items:
+                begun.append(pool.submit(function, item))
+                if len(begun) > jobs:
+                    yield begun.popleft().result()
+            while begun:
+                yield begun.popleft().result()
+        finally:
+            for future in begun:
+                future.cancel()
+
+
+def run_in_threads(function: Callable[[Item], None], items: Iterable[Item], jobs: int) -> None:
+    """Call a function that writes its results itself, each to a place of its own."""
+    for _ in in_threads(function, items, jobs):
+        pass
+
+
+def slices(count: int, length: int) -> Generator[slice]:
+    """The numbers from 0 to before `count` in slices of at most `length`."""
+    yield from (slice(start, min(start + length, count)) for start in range(0, count, length))
+
+
+class RowBlocks:
+    """A sparse matrix as blocks of rows of about as many entries each, whose products are made in threads.
+
+    A large block is cut into blocks of columns too: the part of a vector that one reads at random stays in the cache.
+    The terms of a row are added in one order all the same, so the bits are those of the whole matrix.
+    """
+
+    def __init__(self, matrix: csr_array, jobs: int) -> None:
+        self.shape, self.jobs = matrix.shape, jobs if matrix.nnz >= WORTH_THREADS else 1
+        shares = np.linspace(0, matrix.nnz, self.jobs + 1)[1:-1]
+        ends = [0, *np.searchsorted(matrix.indptr, shares).tolist(), matrix.shape[0]]
+        self.rows = [slice(start, stop) for start, stop in pairwise(ends)]
+        self.columns = list(slices(matrix.shape[1], CACHED_STATES))
+        self.blocks = list(in_threads(lambda rows: self._cut(_rows(matrix, rows)), self.rows, self.jobs))
+
+    def _cut(self, block: csr_array) -> list[csr_array]:
+        return [block[:, columns] for columns in self.columns] if len(self.columns) > 1 else [block]
+
+    def __matmul__(self, x: np.ndarray) -> np.ndarray:
+        product = np.zeros((self.shape[0], *x.shape[1:]))
+
+        def fill(number: int) -> None:
+            for columns, block in zip(self.columns, self.blocks[number], strict=True):
+                add_product(block, x[columns], product[self.rows[number]])
+
+        run_in_threads(fill, range(self.jobs), self.jobs)
+        return product
+
+
+def _rows(matrix: csr_array, rows: slice) -> csr_array:
+    """Some rows, without a copy of their entries."""
+    indptr = matrix.indptr[rows.start : rows.stop + 1]
+    entries = slice(int(indptr[0]), int(indptr[-1]))
+    parts = (matrix.data[entries], matrix.indices[entries], indptr - indptr[0])
+    return csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]))

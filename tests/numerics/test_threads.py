@@ -1,0 +1,62 @@
+"""Work in threads: results in order, and products bit for bit as without them."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, random_array
+
+from cgnn_cli.numerics import masked, threads
+from cgnn_cli.numerics.threads import RowBlocks, in_threads, run_in_threads, slices
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_results_come_in_order(jobs: int) -> None:
+    assert list(in_threads(lambda number: 2 * number, range(20), jobs)) == [2 * number for number in range(20)]
+    assert list(in_threads(lambda number: number, [], jobs)) == []
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_of_a_thread_is_raised(jobs: int) -> None:
+    with pytest.raises(ZeroDivisionError):
+        run_in_threads(lambda number: print(1 // (3 - number)), range(10), jobs)
+
+
+def test_few_items_are_begun_before_they_are_asked_for() -> None:
+    begun: list[int] = []
+    results = in_threads(begun.append, range(1000), 2)
+    next(results)
+    results.close()
+    assert len(begun) <= 3
+
+
+@pytest.mark.parametrize(
+    ("count", "length", "expected"),
+    [(0, 3, []), (3, 3, [slice(0, 3)]), (7, 3, [slice(0, 3), slice(3, 6), slice(6, 7)])],
+)
+def test_slices_cover_everything_once(count: int, length: int, expected: list[slice]) -> None:
+    assert list(slices(count, length)) == expected
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+@pytest.mark.parametrize("jobs", [1, 2, 7])
+@pytest.mark.parametrize("cached", [10, 33, 1000])
+def test_products_of_blocks_are_those_of_the_matrix(
+    cached: int, jobs: int, kernels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threads, "WORTH_THREADS", 0)
+    monkeypatch.setattr(threads, "CACHED_STATES", cached)
+    monkeypatch.setattr(masked, "COMPILED", kernels)
+    generator = np.random.default_rng(3)
+    matrix = csr_array(random_array((60, 100), density=0.2, rng=generator, format="csr"))
+    matrix.sort_indices()
+    x = generator.standard_normal((100, 4))
+    for operand in (x, x[:, 0].copy(), np.asfortranarray(x)):
+        found = RowBlocks(matrix, jobs) @ operand
+        np.testing.assert_allclose(found, matrix.toarray() @ operand, rtol=1e-12, atol=1e-13)
+        if kernels or cached >= 100:
+            np.testing.assert_array_equal(found, matrix @ operand)
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_a_matrix_without_entries_has_products_too(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "WORTH_THREADS", 0)
+    np.testing.assert_array_equal(RowBlocks(csr_array((4, 4)), jobs) @ np.ones(4), np.zeros(4))
