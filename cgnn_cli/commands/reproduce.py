@@ -73,7 +73,9 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="The demo graph, 2 splits and 3 epochs.", rich_help_panel=INPUT_PANEL),
+        typer.Option(
+            "--quick", help="The demo graph, 2 splits, 10 epochs of a narrow network.", rich_help_panel=INPUT_PANEL
+        ),
     ] = False,
     max_minutes: Annotated[
         float | None,
@@ -103,6 +105,7 @@ def reproduce(
     if name is None or name not in EXPERIMENTS:
         said = "name an experiment" if name is None else f"unknown experiment {name!r}{_near(name)}"
         raise UsageError(said, f"`cgnn reproduce --list` shows them: {LISTED}")
+    _check_use(name, models=models, splits=splits)
     folder = output or Path("reproduction", name)
     make_folder(folder)
 
@@ -126,6 +129,14 @@ def _lab(session: Session, asked: Any) -> Any:
     _check_datasets(session, asked.datasets)
     runner = session.runner()
     return Lab(session.store, session.talker, asked, session.source_config(), runner.compute, STOPPER, session.talker)
+
+
+def _check_use(name: str, *, models: str | None, splits: int | None) -> None:
+    """Refuse an option that the experiment has no use for."""
+    if models and not EXPERIMENTS[name].has_rows:
+        raise UsageError(f"--models has no use in {name}: it is about one model", "leave it out")
+    if splits and not EXPERIMENTS[name].trains:
+        raise UsageError(f"--splits has no use in {name}: it trains nothing", "leave it out")
 
 
 def _check_datasets(session: Session, names: tuple[str, ...]) -> None:

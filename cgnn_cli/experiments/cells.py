@@ -33,6 +33,7 @@ class Measured:
     printed: PaperResult | None = None
     notes: tuple[str, ...] = ()
     comparable: bool = True
+    origin: str = ""
 
     @property
     def mean(self) -> float | None:
@@ -91,6 +92,7 @@ class Measured:
             "difference": None if self.difference is None else round(self.difference, 4),
             "within_one_paper_std": self.within,
             "notes": list(self.notes),
+            "settings_from": self.origin,
             "settings": self.result.trial.settings,
             "splits": self.result.splits if self.runs else [],
             "test_accuracy_per_split": self.result.test_accuracy,
@@ -123,3 +125,14 @@ def failures(measured: Iterable[Measured]) -> Table | None:
     """The cells that failed, each with its reason."""
     rows = [[each.row, each.column, each.result.message] for each in measured if each.status == "failed"]
     return Table("Failed", ("row", "column", "why"), rows, heads=2, prose=frozenset({2})) if rows else None
+
+
+def origins(measured: Iterable[Measured]) -> Table:
+    """Where the settings of each cell come from, and the artifact that holds its scores."""
+    rows = [
+        [each.row, each.column, each.origin, each.result.keys.get("eval", DASH), "; ".join(each.notes)]
+        for each in measured
+    ]
+    caption = "Settings are in results.json; `cgnn show KEY` tells all about an artifact"
+    columns = ("row", "column", "settings", "eval artifact", "notes")
+    return Table(caption, columns, rows, heads=2, words=frozenset({2, 3}), prose=frozenset({4}))

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cgnn_cli.experiments.cells import STANDIN, Measured, failures
+from cgnn_cli.experiments.cells import STANDIN, Measured, failures, origins
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
 from cgnn_cli.experiments.rows import Chosen, Row
-from cgnn_cli.report.page import Block, Section
+from cgnn_cli.report.page import Block, Details, Section
+from cgnn_cli.report.table import Table
 from cgnn_cli.trials import Trial, TrialResult
 
 
@@ -26,6 +27,13 @@ class Findings:
         """A section of the blocks that there are, if there are any."""
         if (found := [block for block in blocks if block is not None]) or parts:
             self.sections.append(Section(title, found, parts))
+
+    def add_missing(self) -> None:
+        """Why some figures are missing, each reason once."""
+        missing = [record for record in self.records if record["status"] != "done"]
+        rows = [list(row) for row in dict.fromkeys((row["dataset"], row["status"], row["message"]) for row in missing)]
+        if rows:
+            self.add("What is missing", [Table("Why", ("dataset", "status", "why"), rows, 2, prose=frozenset({2}))])
 
     def counts(self) -> dict[str, int]:
         """How many records there are of each status."""
@@ -45,6 +53,7 @@ class Planned:
     column: str
     printed: PaperResult | None = None
     notes: tuple[str, ...] = ()
+    origin: str = ""
 
 
 def planned(
@@ -61,8 +70,9 @@ def planned(
     """A row on a dataset, by default in the dataset's column."""
     title, column = title or row.title, column or dataset
     trial = lab.trial(f"{title} | {dataset} | {column}", dataset, chosen.settings)
-    origin = () if chosen.origin == f"{row.preset} preset" else (chosen.origin,)
-    return Planned(trial, title, column, printed, (*origin, *chosen.notes, *notes, *remarks_on(dataset, row.model)))
+    fallback = () if chosen.origin == f"{row.preset} preset" else (chosen.origin,)
+    said = (*fallback, *chosen.notes, *notes, *remarks_on(dataset, row.model))
+    return Planned(trial, title, column, printed, said, chosen.origin)
 
 
 def measure(lab: Lab, plans: Sequence[Planned]) -> list[Measured]:
@@ -75,11 +85,12 @@ def _measured(lab: Lab, plan: Planned, result: TrialResult) -> Measured:
     standin = lab.is_standin(plan.trial.dataset)
     notes = (*plan.notes, *((STANDIN,) if standin else ()))
     expected = lab.split_count(plan.trial.dataset, plan.trial.settings)
-    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin)
+    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin, plan.origin)
 
 
 def record_all(findings: Findings, measured: Sequence[Measured]) -> None:
-    """Add the records of cells, and the failed ones as a section of their own."""
+    """Add the records of cells, those that failed as a section of their own, and where each comes from."""
     findings.records += [each.to_json() for each in measured]
     if (table := failures(measured)) is not None:
         findings.add("What failed", [table])
+    findings.add("Provenance", [Details(f"Settings and artifacts of {len(measured)} cells", [origins(measured)])])

@@ -28,7 +28,7 @@ QUICK_RANGES: dict[str, tuple[Any, ...]] = {
     "lr": (0.01,),
     "weight_decay": (0.0, 5e-4),
     "layers": (1, 2),
-    "hidden": (8,),
+    "hidden": (16,),
 }
 SEARCH_SPLITS = 2
 SEARCH_SHARE = 0.75  # of the time; the rest is for the chosen row on all splits

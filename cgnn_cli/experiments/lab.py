@@ -23,7 +23,7 @@ from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
-from cgnn_cli.trials import Trial, TrialResult, message_of, run_trials
+from cgnn_cli.trials import Status, Trial, TrialResult, message_of, run_trials
 
 if TYPE_CHECKING:
     from cgnn_cli.datasets.locating import Listener
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 QUICK_DATASETS = ("demo",)
 QUICK_SPLITS = 2
 QUICK: dict[str, int] = {
-    "train.epochs": 3,
+    "train.epochs": 10,
     "train.pretrain_epochs": 2,
-    "train.hidden": 8,
-    "train.branch_hidden": 8,
+    "train.hidden": 16,
+    "train.branch_hidden": 16,
     "train.projection": 8,
     "train.layers": 2,
 }
 # With a time limit all trials first run on a few splits, so that no row stays empty while others are complete.
 ROUNDS = (2, 5)
-NO_TIME = "not run: the time was up"
+NO_TIME = "the time was up"
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Obtained:
 
     header: Header | None = None
     data: Any = None
+    status: Status = "done"
     message: str = ""
 
 
@@ -114,8 +115,12 @@ class Lab:
         """
         found = {trial.name: self._outset(trial) for trial in trials}
         for most in (*(ROUNDS if self.asked.max_minutes is not None else ()), None):
-            waiting = [_cut(trial, most) for trial in trials if found[trial.name].status != "failed"]
-            for result in self._run(waiting, test, share):
+            waiting = [
+                _cut(trial, most)
+                for trial in trials
+                if found[trial.name].status != "failed" and (most is None or len(trial.splits) > most)
+            ]
+            for result in self._run(waiting, test, share) if waiting else ():
                 if result.status != "not run" or found[result.trial.name].status == "not run":
                     found[result.trial.name] = result
         return found
@@ -146,14 +151,14 @@ class Lab:
         try:
             step = self.step(stage, dataset, settings)
             if self.minutes_left() == 0 and self.store.find(step.stage.name, step.key) is None:
-                return Obtained(message=NO_TIME)
+                return Obtained(status="not run", message=NO_TIME)
             self.runner.keep_only({needed.key for needed in step.upstream()})
             header, _ = self.runner.obtain(step)
             return Obtained(header, self.runner.data(step))
         except StoppedEarly:
             raise
         except Exception as error:  # one cell fails, whatever it met, and the rest goes on
-            return Obtained(message=f"failed: {message_of(error)}")
+            return Obtained(status="failed", message=message_of(error))
 
     def step(self, stage: str, dataset: str, settings: dict[str, Any] | None = None) -> Step:
         """The step of a stage for a dataset and settings by their paths."""
@@ -180,12 +185,6 @@ class Lab:
         if isinstance(found, CgnnError):
             raise found
         return found
-
-    def seconds_before(self, stage: str, dataset: str, settings: dict[str, Any]) -> float:
-        """Cold seconds of a stage and those before it, as recorded when each was made."""
-        steps = (step for step in self.step(stage, dataset, settings).upstream() if step.stage.name != "graph")
-        headers = (self.store.find(step.stage.name, step.key) for step in steps)
-        return sum(header.seconds for header in headers if header)
 
     def split_count(self, dataset: str, settings: dict[str, Any] | None = None) -> int | None:
         """The number of splits of a dataset; None where it cannot be had."""

@@ -42,6 +42,7 @@ def run(lab: Lab) -> Findings:
         "Squared distances to the label-similarity matrix; gain: how much nearer the weights are, at the best scales"
     )
     findings.add("Distances to the labels", [DEFINITION, Table(caption, columns, rows, heads=2)])
+    findings.add_missing()
     return findings
 
 
@@ -50,18 +51,16 @@ def _record(lab: Lab, dataset: str, kind: str, settings: dict[str, Any]) -> dict
 
     times = lab.obtain("commute", dataset, settings)
     graph = lab.obtain("graph", dataset)
-    message = times.message or graph.message
-    found = label_similarity(graph.data, times.data) if not message else None
-    row: dict[str, Any] = {"dataset": dataset, "weights_kind": kind, "status": "done" if found else "failed"}
-    if message.startswith("not run"):
-        row["status"] = "not run"
+    missing = times if times.data is None else graph
+    found = label_similarity(graph.data, times.data) if missing.data is not None else None
+    row: dict[str, Any] = {"dataset": dataset, "weights_kind": kind, "status": missing.status}
     row |= {name: found[name] if found else None for name in FIGURES}
     gain = 1 - found["weights_scaled"] / found["adjacency_scaled"] if found and found["adjacency_scaled"] else None
-    return row | {"gain": gain, "message": message}
+    return row | {"gain": gain, "message": missing.message}
 
 
 def _shown(row: dict[str, Any]) -> list[Entry | str]:
-    if row["status"] != "done":
-        return [Entry(row["status"], "missing", row["message"]), *[DASH] * len(FIGURES)]
+    if row["weights"] is None:
+        return [Entry(row["status"], "missing"), *[DASH] * len(FIGURES)]
     gain = DASH if row["gain"] is None else f"{row['gain']:+.1%}"
     return [*(f"{row[name]:,.0f}" for name in FIGURES), gain]

@@ -20,8 +20,8 @@ SCALES = {
 }
 OPENING = (
     "One model; only the weights change, from all 1 over the paper's to three functions of true commute times. "
-    "Effective neighbours say how many of the neighbours count: near their number the weights do nothing, near 1 they drop all "
-    "neighbours but one."
+    "Effective neighbours say how many of the neighbours count: near their number the weights do nothing, near 1 "
+    "they drop all neighbours but one."
 )
 
 

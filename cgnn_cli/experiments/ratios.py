@@ -9,7 +9,7 @@ import numpy as np
 from cgnn_cli.experiments.cells import DASH
 from cgnn_cli.experiments.drawing import Curve, can_draw, draw_shares
 from cgnn_cli.experiments.findings import Findings
-from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.lab import Lab, Obtained
 from cgnn_cli.experiments.label_distances import weights_of
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.experiments.walks import true_times
@@ -18,6 +18,7 @@ from cgnn_cli.numerics.verify import spearman
 from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Entry, Table
 
+Ratio = tuple[np.ndarray, float | None]
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 RATIO = (
     "r = c / (1/pi_i + 1/pi_j) on every edge, from true times. Where r is nearly the same on all edges, commute times "
@@ -34,9 +35,7 @@ def run(lab: Lab) -> Findings:
     for dataset, ratio in found.items():
         row = _ratio_record(dataset, ratio)
         findings.records.append(row)
-        shown: list[Entry | str] = [f"{value:.3f}" for value in row["quantiles"]] or [
-            Entry(row["status"], "missing", row["message"])
-        ]
+        shown: list[Entry | str] = [f"{value:.3f}" for value in row["quantiles"]] or [Entry(row["status"], "missing")]
         rank = DASH if row["spearman_with_pi"] is None else f"{row['spearman_with_pi']:.4f}"
         spread_rows.append([dataset, *shown, *[DASH] * (len(QUANTILES) - len(shown)), rank])
     columns = ("dataset", *(f"{level:.0%}" for level in QUANTILES), "Spearman of c with 1/pi_i + 1/pi_j")
@@ -45,20 +44,21 @@ def run(lab: Lab) -> Findings:
     neighbours = [record for dataset in datasets for record in _neighbours(lab, dataset)]
     findings.records += neighbours
     findings.add("Effective neighbours", [neighbour_table(neighbours)])
+    findings.add_missing()
     return findings
 
 
-def ratios_of(lab: Lab, dataset: str) -> tuple[np.ndarray, float | None] | str:
+def ratios_of(lab: Lab, dataset: str) -> Ratio | Obtained:
     """The ratio of each edge that has one, and the rank correlation of c with its base; or why there are none."""
     settings = {**true_times(lab, dataset), "commute.proximity": "ratio", "commute.scale": "0.5"}
     times = lab.obtain("commute", dataset, settings)
     dilap = lab.obtain("dilap", dataset, settings)
     if times.data is None or dilap.data is None:
-        return times.message or dilap.message
+        return times if times.data is None else dilap
     return _ratio(times.data, dilap.data)
 
 
-def _ratio(times: CommuteTimes, dilap: Dilap) -> tuple[np.ndarray, float | None]:
+def _ratio(times: CommuteTimes, dilap: Dilap) -> Ratio:
     inverse = np.full(int(max(dilap.nodes.max(), times.source.max(), times.target.max())) + 1, np.nan)
     inverse[dilap.nodes] = 1 / dilap.perron
     base = inverse[times.source] + inverse[times.target]
@@ -66,10 +66,10 @@ def _ratio(times: CommuteTimes, dilap: Dilap) -> tuple[np.ndarray, float | None]
     return times.commute[known] / base[known], spearman(times.commute[known], base[known])
 
 
-def _ratio_record(dataset: str, found: tuple[np.ndarray, float | None] | str) -> dict[str, Any]:
+def _ratio_record(dataset: str, found: Ratio | Obtained) -> dict[str, Any]:
     row: dict[str, Any] = {"dataset": dataset, "figure": "ratio", "quantiles": [], "spearman_with_pi": None}
-    if isinstance(found, str):
-        return row | {"status": "not run" if found.startswith("not run") else "failed", "message": found}
+    if isinstance(found, Obtained):
+        return row | {"status": found.status, "message": found.message}
     values, rank = found
     row |= {"quantiles": [float(value) for value in np.quantile(values, QUANTILES)], "spearman_with_pi": rank}
     return row | {"edges": len(values), "status": "done", "message": ""}
@@ -82,8 +82,7 @@ def _neighbours(lab: Lab, dataset: str) -> list[dict[str, Any]]:
         row: dict[str, Any] = {"dataset": dataset, "figure": "effective neighbours", "weights": kind}
         summary = obtained.header.summary if obtained.header else {}
         row |= {side: summary.get(f"effective_neighbours_{side}") or None for side in ("out", "in")}
-        missing = "not run" if obtained.message.startswith("not run") else "failed"
-        rows.append(row | {"status": "done" if obtained.header else missing, "message": obtained.message})
+        rows.append(row | {"status": obtained.status, "message": obtained.message})
     return rows
 
 
@@ -95,12 +94,12 @@ def neighbour_table(records: list[dict[str, Any]]) -> Table:
 
 def _side(row: dict[str, Any], side: str) -> Entry | str:
     if row["status"] != "done":
-        return Entry(row["status"], "missing", row["message"])
+        return Entry(row["status"], "missing")
     found = row[side]
     return f"{found['mean']:.2f} of {found['neighbours']:.2f}" if found else DASH
 
 
-def draw(found: dict[str, tuple[np.ndarray, float | None] | str]) -> list[Picture]:
+def draw(found: dict[str, Ratio | Obtained]) -> list[Picture]:
     """The distribution of the ratio of each dataset."""
     if not can_draw():
         return []
@@ -114,7 +113,7 @@ def draw(found: dict[str, tuple[np.ndarray, float | None] | str]) -> list[Pictur
             ],
         )
         for dataset, each in found.items()
-        if not isinstance(each, str)
+        if not isinstance(each, Obtained)
     ]
     caption = "Share of the edges whose ratio c / (1/pi_i + 1/pi_j) is at most so large"
     picture = draw_shares("ratios", caption, curves, "ratio")

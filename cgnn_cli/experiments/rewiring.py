@@ -8,7 +8,7 @@ import numpy as np
 
 from cgnn_cli.experiments.cells import DASH, STANDIN
 from cgnn_cli.experiments.findings import Findings
-from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.lab import Lab, Obtained
 from cgnn_cli.experiments.paper import find_result
 from cgnn_cli.experiments.remarks import DENSITY
 from cgnn_cli.experiments.table import ALL, REWIRING
@@ -18,8 +18,8 @@ from cgnn_cli.report.table import Entry, Table
 SCORES = {"commute.solver": "svd", "commute.rank": 5}
 DELTA = (
     "delta = |c_before - c_after| / |c_before| over the original edges inside the largest strongly connected "
-    "component, each c divided by its mean; before: the walk on that component as it is, after: on the rewired graph. The paper "
-    "does not say how it compares the two."
+    "component, each c divided by its mean; before: the walk on that component as it is, after: on the rewired "
+    "graph. The paper does not say how it compares the two."
 )
 
 
@@ -34,7 +34,7 @@ def run_commute(lab: Lab) -> Findings:
         [
             row["dataset"],
             row["times"],
-            f"{row['here']:.5f}" if row["here"] is not None else Entry(row["status"], "missing", row["message"]),
+            f"{row['here']:.5f}" if row["here"] is not None else Entry(row["status"], "missing"),
             _figure(row["paper"], ".5f"),
             _figure(row["difference"], "+.5f"),
             _figure(row["edges"], ",d"),
@@ -45,6 +45,7 @@ def run_commute(lab: Lab) -> Findings:
     ]
     table = Table("Change of commute times by rewiring", columns, rows, heads=2, prose=frozenset({7}))
     findings.add("Commute times before and after", [DELTA, table])
+    findings.add_missing()
     return findings
 
 
@@ -55,7 +56,8 @@ def _commute_record(lab: Lab, dataset: str, kind: str, times: dict[str, Any]) ->
     if before.data is not None and after.data is not None:
         row["here"] = relative_change(before.data.commute, after.data.commute)
         row["edges"], row["all_edges"] = int(np.isfinite(before.data.commute).sum()), len(before.data.commute)
-    return row | _beside(lab, "rewiring-commute", dataset, "delta", row["here"], before.message or after.message)
+    missing = before if before.data is None else after
+    return row | _beside(lab, "rewiring-commute", dataset, "delta", row["here"], missing)
 
 
 def relative_change(before: np.ndarray, after: np.ndarray) -> float:
@@ -74,14 +76,14 @@ def run_density(lab: Lab) -> Findings:
         here = summary.get("density_change")
         row: dict[str, Any] = {"dataset": dataset, "here": here, "added_edges": summary.get("added_edges")}
         row["with_self_loops"] = summary.get("density_change_with_self_loops")
-        row |= _beside(lab, "rewiring-density", dataset, "relative increase", here, obtained.message)
+        row |= _beside(lab, "rewiring-density", dataset, "relative increase", here, obtained)
         findings.records.append(row | {"notes": [*row["notes"], *DENSITY.get(dataset, ())]})
     columns = ("dataset", "new edges", "increase", "with self-loops", "paper's increase", "difference", "notes")
     rows = [
         [
             row["dataset"],
             _figure(row["added_edges"], ",d"),
-            f"{row['here']:.1%}" if row["here"] is not None else Entry(row["status"], "missing", row["message"]),
+            f"{row['here']:.1%}" if row["here"] is not None else Entry(row["status"], "missing"),
             _figure(row["with_self_loops"], ".1%"),
             _figure(row["paper"], ".1%"),
             _figure(row["difference"], "+.1%"),
@@ -90,19 +92,21 @@ def run_density(lab: Lab) -> Findings:
         for row in findings.records
     ]
     findings.add("Edges before and after", [Table("New edges by rewiring", columns, rows, prose=frozenset({6}))])
+    findings.add_missing()
     return findings
 
 
-def _beside(lab: Lab, experiment: str, dataset: str, metric: str, here: float | None, message: str) -> dict[str, Any]:
+def _beside(
+    lab: Lab, experiment: str, dataset: str, metric: str, here: float | None, obtained: Obtained
+) -> dict[str, Any]:
     """The paper's figure, the difference, and what to say about it."""
     printed = find_result(experiment, "", dataset, metric=metric)
     paper, standin = printed.value if printed else None, lab.is_standin(dataset)
-    status = "done" if here is not None else ("not run" if message.startswith("not run") else "failed")
     return {
         "paper": paper,
         "difference": None if here is None or paper is None or standin else here - paper,
-        "status": status,
-        "message": message,
+        "status": obtained.status,
+        "message": obtained.message,
         "notes": [STANDIN] if standin else [],
     }
 

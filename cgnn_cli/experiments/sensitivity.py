@@ -17,7 +17,7 @@ from cgnn_cli.report.table import Table
 
 ROW = ROWS["cgnn-paper"]
 VARIED: dict[str, tuple[int, ...]] = {"layers": (1, 2, 3, 4, 5), "hidden": (32, 64, 128, 256, 512)}
-QUICK_VARIED: dict[str, tuple[int, ...]] = {"layers": (1, 2), "hidden": (4, QUICK["train.hidden"])}
+QUICK_VARIED: dict[str, tuple[int, ...]] = {"layers": (1, 2), "hidden": (8, QUICK["train.hidden"])}
 
 
 def run(lab: Lab) -> Findings:

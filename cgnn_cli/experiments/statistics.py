@@ -6,7 +6,7 @@ from typing import Any
 
 from cgnn_cli.experiments.cells import DASH, STANDIN
 from cgnn_cli.experiments.findings import Findings
-from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.lab import Lab, Obtained
 from cgnn_cli.experiments.paper import find_result
 from cgnn_cli.experiments.remarks import STATISTICS
 from cgnn_cli.experiments.table import ALL
@@ -28,18 +28,19 @@ def run(lab: Lab) -> Findings:
             figures[dataset] = found
     findings.add("Beside the paper", [beside(findings.records)])
     findings.add("More about the graphs", [own_table(figures)] if figures else [])
+    findings.add_missing()
     return findings
 
 
-def _statistics(lab: Lab, dataset: str) -> dict[str, Any] | str:
-    """All figures of a graph, or why there are none."""
+def _statistics(lab: Lab, dataset: str) -> dict[str, Any] | Obtained:
+    """All figures of a graph, or that there are none."""
     from cgnn_cli.datasets.statistics import graph_statistics
 
     obtained = lab.obtain("graph", dataset)
-    return graph_statistics(obtained.data) if obtained.data is not None else obtained.message
+    return graph_statistics(obtained.data) if obtained.data is not None else obtained
 
 
-def records(lab: Lab, dataset: str, found: dict[str, Any] | str) -> list[dict[str, Any]]:
+def records(lab: Lab, dataset: str, found: dict[str, Any] | Obtained) -> list[dict[str, Any]]:
     """One record for each figure that the paper prints."""
     rows = []
     for metric in PRINTED:
@@ -49,8 +50,8 @@ def records(lab: Lab, dataset: str, found: dict[str, Any] | str) -> list[dict[st
         row: dict[str, Any] = {"dataset": dataset, "metric": metric, "here": here}
         row["paper"] = printed.value if printed else None
         row["agrees"] = _agrees(here, row["paper"])
-        row |= {"status": "done" if here is not None else "failed", "notes": notes}
-        rows.append(row | {"message": "" if isinstance(found, dict) else found})
+        status, message = ("done", "") if isinstance(found, dict) else (found.status, found.message)
+        rows.append(row | {"status": status, "message": message, "notes": notes})
     return rows
 
 
@@ -65,7 +66,7 @@ def beside(records: list[dict[str, Any]]) -> Table:
         [
             row["dataset"],
             row["metric"],
-            _number(row["here"]) if row["here"] is not None else Entry(row["status"], "missing", row["message"]),
+            _number(row["here"]) if row["here"] is not None else Entry(row["status"], "missing"),
             _number(row["paper"]),
             said[row["agrees"]],
             "; ".join(row["notes"]),

@@ -24,7 +24,7 @@ class Experiment:
     """An experiment: what it is, where the paper has it, the datasets it takes, what it needs, and about how long.
 
     minutes: of a full run over the five small datasets or those of them that it takes, on two cores with --jobs 2.
-    entry: the file of this folder and the function in it.
+    entry: the file of this folder and the function in it. has_rows: whether there are models to choose from.
     """
 
     title: str
@@ -33,6 +33,8 @@ class Experiment:
     needs: str
     minutes: int
     entry: str
+    has_rows: bool = False
+    trains: bool = True
 
     def run(self, lab: Lab) -> Findings:
         """Do the experiment, as far as the lab's time reaches."""
@@ -43,9 +45,11 @@ class Experiment:
 
 EXPERIMENTS: dict[str, Experiment] = {
     "datasets": Experiment(
-        "Statistics of the datasets", "Table of the datasets", ALL, "the graphs", 1, "statistics:run"
+        "Statistics of the datasets", "Table of the datasets", ALL, "the graphs", 1, "statistics:run", trains=False
     ),
-    "table1": Experiment("Models by datasets", "Table 1", ALL, "25 rows, 10 splits each", 600, "table1:run"),
+    "table1": Experiment(
+        "Models by datasets", "Table 1", ALL, "25 rows, 10 splits each", 600, "table1:run", has_rows=True
+    ),
     "directed-undirected": Experiment(
         "Each model on both versions of the graph",
         "Tables A1 and A2",
@@ -53,6 +57,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "15 models, 2 versions, 10 splits each",
         600,
         "directions:run",
+        has_rows=True,
     ),
     "ppr": Experiment(
         "CGNN against CGNN_ppr, accuracy and time",
@@ -75,6 +80,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "commute times of two walks; nothing is trained",
         3,
         "rewiring:run_commute",
+        trains=False,
     ),
     "rewiring-density": Experiment(
         "Edges added by rewiring",
@@ -83,6 +89,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "rewired graphs; nothing is trained",
         1,
         "rewiring:run_density",
+        trains=False,
     ),
     "label-similarity": Experiment(
         "Distances of edges and weights to the labels",
@@ -91,6 +98,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "commute times with 4 kinds of weights; nothing is trained",
         3,
         "label_distances:run",
+        trains=False,
     ),
     "efficiency": Experiment(
         "Accuracy against running time",
@@ -99,6 +107,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "19 rows, 10 splits each; what table1 has trained is taken from there",
         300,
         "efficiency:run",
+        has_rows=True,
     ),
     "sensitivity": Experiment(
         "Layers 1 to 5 and hidden 32 to 512",
@@ -139,6 +148,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "9 rows, 10 splits each; what table1 has trained is taken from there",
         150,
         "weights:run",
+        has_rows=True,
     ),
     "ratios": Experiment(
         "Ratios of commute times and effective neighbours",
@@ -147,5 +157,6 @@ EXPERIMENTS: dict[str, Experiment] = {
         "commute times; nothing is trained",
         3,
         "ratios:run",
+        trains=False,
     ),
 }

@@ -61,6 +61,9 @@ SECTIONS = {
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
     "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
     "explain.md": ("The columns", "The prediction", "A figure"),
+    "diagnose.md": ("The figures", "The verdict"),
+    "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
+    "tracking.md": ("MLflow", "Weights & Biases"),
     "beyond-the-paper.md": (
         "Personalised PageRank",
         "Similar nodes",
@@ -69,9 +72,6 @@ SECTIONS = {
         "Precision",
         "Logs",
     ),
-    "diagnose.md": ("The figures", "The verdict"),
-    "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
-    "tracking.md": ("MLflow", "Weights & Biases"),
     "pipeline.md": (
         "Stages",
         "Where a stage starts",
@@ -503,7 +503,8 @@ def test_every_element_is_documented_and_exists(cgnn: FrontDoor, shared_store: P
         fields_written -= set() if stage == "graph" else {"standin"}
         assert fields_written == {name for row in summary[1:] for name in names_in(row[0])}, stage
         for role in {role.split("-")[0] for artifact in found[stage] for role in artifact.header.inputs}:
-            assert re.search(rf"^Inputs:.*(\n.*)?`{role}(-<split>|-<kind>)?`", section, flags=re.MULTILINE), (stage, role)
+            named = rf"^Inputs:.*(\n.*)?`{role}(-<split>|-<kind>)?`"
+            assert re.search(named, section, flags=re.MULTILINE), (stage, role)
     for stage, rows in documented.items():
         for artifact in found[stage]:
             if stage == "train":

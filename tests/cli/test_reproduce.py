@@ -1,0 +1,280 @@
+"""`cgnn reproduce NAME --quick`: each experiment through the front door, its figures against other ways to get them."""
+
+import csv
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cgnn_cli.experiments.table import EXPERIMENTS
+from cgnn_cli.store import artifact as files
+from tests.conftest import REAL_DATA
+from tests.front_door import FrontDoor
+
+FILES = ("page.html", "page.md", "page.tex", "results.csv", "results.json")
+QUICK = ("--epochs", 10, "--hidden", 16, "--layers", 2, "--split", 0, "--split", 1)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that the tests share: what one has computed another finds, and every test gives the same without it."""
+    return tmp_path_factory.mktemp("reproductions")
+
+
+class Reproduced:
+    """What a reproduction wrote."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.page = (folder / "page.md").read_text(encoding="utf-8")
+        self.records: list[dict[str, Any]] = json.loads((folder / "results.json").read_text(encoding="utf-8"))[
+            "results"
+        ]
+
+    def rows(self, **wanted: Any) -> list[dict[str, Any]]:
+        return [row for row in self.records if all(row.get(name) == value for name, value in wanted.items())]
+
+    def row(self, **wanted: Any) -> dict[str, Any]:
+        (found,) = self.rows(**wanted)
+        return found
+
+
+def quick(cgnn: FrontDoor, store: Path, name: str, *options: object) -> Reproduced:
+    """Run an experiment quickly, and check what all have in common."""
+    result = cgnn.ok("reproduce", name, "--quick", "--store", store, "--output", "out", "--json", *options).json
+    assert set(result["summary"]["cells"]) <= {"done", "partial"}, result["summary"]
+    for file in FILES:
+        assert str(Path("out", file)) in result["summary"]["files"]
+    found = Reproduced(Path("out"))
+    assert sum(result["summary"]["cells"].values()) == len(found.records)
+    with open("out/results.csv", encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(found.records)
+    for picture in Path("out").glob("figures/*.svg"):
+        assert picture.with_suffix(".png").stat().st_size > 1000
+        assert f"figures/{picture.name}" in found.page
+    assert "quick run" in found.page and "Traceback" not in found.page
+    return found
+
+
+def evaluated(cgnn: FrontDoor, store: Path, *options: object) -> list[float]:
+    """Test accuracies of the two splits, by the commands of the stages."""
+    summary = cgnn.ok("eval", "--dataset", "demo", *QUICK, "--store", store, "--json", *options).json["summary"]
+    return list(summary["test_accuracy_per_split"])
+
+
+def test_list(cgnn: FrontDoor) -> None:
+    rows = cgnn.ok("reproduce", "--list", "--json").json["summary"]["experiments"]
+    assert [row["name"] for row in rows] == list(EXPERIMENTS)
+    assert all(row["minutes"] > 0 and row["datasets"] and row["needs"] for row in rows)
+    assert "rewiring-commute" in cgnn.ok("reproduce", "--list").out
+
+
+def test_datasets(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "datasets")
+    shown = cgnn.ok("data", "show", "demo", "--store", store, "--json").json["summary"]
+    assert found.row(metric="nodes")["here"] == shown["nodes"] == 1500
+    assert found.row(metric="edges")["here"] == shown["edges"]
+
+
+def test_table1(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "table1", "--models", "gcn,cgnn")
+    assert len(found.rows(column="demo")) == len(found.records) == 10
+    gcn = found.row(row="GCN")
+    assert gcn["test_accuracy_per_split"] == evaluated(cgnn, store, "--model", "gcn")
+    assert gcn["test_accuracy"] == pytest.approx(statistics.fmean(gcn["test_accuracy_per_split"]))
+    assert (gcn["runs"], gcn["expected_runs"], gcn["status"]) == (2, 5, "partial")
+    plain = found.row(row="CGNN, no weights")
+    control = ("--solver", "pi-only", "--proximity", "none")
+    assert plain["test_accuracy_per_split"] == evaluated(cgnn, store, *control)
+    assert f"{100 * gcn['test_accuracy']:.2f} ± {100 * gcn['std']:.2f} (2 of 5)" in found.page.replace("**", "")
+
+
+def test_directed_undirected(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "directed-undirected", "--models", "gcn,magnet")
+    assert {(row["row"], row["column"]) for row in found.records} == {
+        (model, version) for model in ("GCN", "MagNet") for version in ("directed", "undirected")
+    }
+    for column, options in (("directed", ()), ("undirected", ("--undirected",))):
+        expected = evaluated(cgnn, store, "--model", "gcn", "--direction", "out", *options)
+        assert found.row(row="GCN", column=column)["test_accuracy_per_split"] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "option"),
+    [("ppr", "CGNN_ppr", ("--method", "teleport")), ("sym", "CGNN_sym", ("--walk", "symmetric"))],
+)
+def test_other_walks(name: str, title: str, option: tuple[str, str], cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, name)
+    public = ("--dropout", 0, "--jumping-knowledge", "max", "--l2-norm")
+    assert found.row(row=title)["test_accuracy_per_split"] == evaluated(cgnn, store, *public, *option)
+    assert found.row(row="CGNN")["test_accuracy_per_split"] == evaluated(cgnn, store, *public)
+
+
+def test_rank(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "rank")
+    assert [row["settings"]["commute.rank"] for row in found.records] == [3, 5, 7, 10]
+    assert [row["row"] for row in found.records] == ["q=3", "q=5", "q=7", "q=10"]
+
+
+def test_rewiring_commute(cgnn: FrontDoor, store: Path) -> None:
+    """delta again, from the exported times of both walks."""
+    found = quick(cgnn, store, "rewiring-commute")
+    times = {}
+    for method in ("none", "path"):
+        path = cgnn.ok("commute", "--dataset", "demo", "--solver", "exact", "--method", method, "--store", store).path
+        times[method] = files.read(Path(path)).elements["commute"]
+    inside = ~np.isnan(times["none"])
+    before, after = (times[method][inside] / np.mean(times[method][inside]) for method in ("none", "path"))
+    delta = np.sqrt(np.sum((before - after) ** 2) / np.sum(before**2))
+    row = found.row(times="true times")
+    assert row["here"] == pytest.approx(delta) and row["edges"] == inside.sum() < row["all_edges"]
+
+
+def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
+    row = quick(cgnn, store, "rewiring-density").row(dataset="demo")
+    path = cgnn.ok("rewire", "--dataset", "demo", "--store", store).path
+    adjacency = files.read(Path(path)).elements["adjacency"]
+    edges = 16562  # docs/demo-graph.md; the demo graph has no self-loops
+    assert row["added_edges"] == adjacency.nnz - 1500 - edges <= 2 * 1499
+    assert row["here"] == pytest.approx(row["added_edges"] / edges)
+    assert row["with_self_loops"] == pytest.approx((adjacency.nnz - edges) / edges)
+
+
+def test_label_similarity(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "label-similarity")
+    figures = cgnn.ok("diagnose", "--dataset", "demo", "--store", store, "--json").json["summary"]["figures"]
+    paper = found.row(weights_kind="svd, exp (paper)")
+    for figure, value in figures["label_similarity"].items():
+        assert paper[figure] == pytest.approx(value)
+    assert len({row["adjacency"] for row in found.records}) == 1
+
+
+def test_efficiency(cgnn: FrontDoor, store: Path) -> None:
+    """Seconds are the sum of what the artifacts recorded, however often the experiment is repeated."""
+    found = quick(cgnn, store, "efficiency", "--models", "linear,gcn")
+    again = quick(cgnn, store, "efficiency", "--models", "linear,gcn")
+    assert found.records == again.records
+    row = found.row(row="GCN")
+    evaluation = files.read(store / "eval" / f"{row['key']}.h5").header
+    train = files.read(store / "train" / f"{evaluation.inputs['train']}.h5").header
+    fits = [files.read(store / "fit" / f"{key}.h5").header for role, key in train.inputs.items() if "fit-" in role]
+    operators = files.read(store / "operators" / f"{fits[0].inputs['operators-convolution']}.h5").header
+    assert row["seconds"] == pytest.approx(operators.seconds + statistics.fmean(fit.seconds for fit in fits))
+    assert "figures/time-demo.svg" in found.page
+
+
+def test_sensitivity(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "sensitivity")
+    assert [row["row"] for row in found.records] == ["layers 1", "layers 2", "hidden 8", "hidden 16"]
+    assert found.row(row="layers 2")["test_accuracy"] == found.row(row="hidden 16")["test_accuracy"]
+    best = max(found.records[:2], key=lambda row: row["test_accuracy"])["settings"]["train.layers"]
+    assert f"| layers | {best} |" in found.page
+
+
+def test_hyperparameters(cgnn: FrontDoor, store: Path) -> None:
+    """What is chosen has the highest validation accuracy of all that was tried, and is then tested."""
+    found = quick(cgnn, store, "hyperparameters")
+    tried = found.rows(row="search")
+    assert len(tried) == 4 and "4 of 4" in found.page
+    final = found.row(row="CGNN")
+    best = max(tried, key=lambda row: row["validation_accuracy"])
+    assert final["settings"] == best["settings"] and final["runs"] == 2
+    assert all("test_accuracy" not in row for row in tried)
+
+
+def test_solvers(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "solvers")
+    errors = {row["row"]: row["verify"]["median_relative_error"] for row in found.records}
+    assert errors["exact"] < 1e-8 < errors["series, 10 steps"] < errors["series, 2 steps"] < errors["pi-only"]
+    assert errors["svd, rank 5"] > 0.9
+    weights = ("--proximity", "inverse", "--scale", 4)
+    assert found.row(row="exact")["test_accuracy_per_split"] == evaluated(cgnn, store, "--solver", "exact", *weights)
+
+
+def test_proximity(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "proximity")
+    effective = {row["row"]: row["effective_neighbours_out"] for row in found.records}
+    assert effective["none"]["mean"] == pytest.approx(effective["none"]["neighbours"])
+    assert effective["exp 1"]["mean"] < 2
+    assert effective["ratio 0.1"]["mean"] < effective["ratio 0.5"]["mean"] < effective["ratio 1"]["mean"]
+
+
+def test_weights(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "weights", "--models", "cgnn-paper,cgnn-paper-none,cgnn-paper-pi")
+    comparisons = found.rows(column="comparison")
+    assert [row["against"] for row in comparisons] == [
+        "CGNN (paper's settings), no weights",
+        "CGNN (paper's settings), pi-only",
+    ]
+    first = found.row(row="CGNN (paper's settings)", column="demo")["test_accuracy_per_split"]
+    for each in comparisons:
+        second = found.row(row=each["against"], column="demo")["test_accuracy_per_split"]
+        gaps = [a - b for a, b in zip(first, second, strict=True)]
+        assert each["mean_difference"] == pytest.approx(statistics.fmean(gaps))
+        assert each["standard_error"] == pytest.approx(statistics.stdev(gaps) / 2**0.5)
+
+
+def test_ratios(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "ratios")
+    commute = cgnn.ok("commute", "--dataset", "demo", "--solver", "exact", "--proximity", "ratio", "--scale", "0.5",
+                      "--store", store, "--json").json["summary"]  # fmt: skip
+    assert found.row(figure="ratio")["quantiles"][2] == pytest.approx(commute["ratio"]["median"])
+    row = found.row(weights="true times, ratio 0.5")
+    assert row["out"] == commute["effective_neighbours_out"]
+
+
+def test_a_failed_dataset_is_shown_and_the_rest_goes_on(cgnn: FrontDoor, store: Path) -> None:
+    options = ("--datasets", "cora-ml,demo", "--offline", "--data", "empty", "--models", "linear", "--splits", 1)
+    result = cgnn.ok("reproduce", "table1", "--quick", *options, "--store", store, "--output", "out", "--json").json
+    assert result["summary"]["cells"] == {"failed": 1, "partial": 1}
+    found = Reproduced(Path("out"))
+    assert "not on disk" in found.row(dataset="cora-ml")["message"]
+    assert "| Linear | failed |" in found.page and "## What failed" in found.page
+
+
+def test_after_the_time_only_what_is_there_is_shown(cgnn: FrontDoor) -> None:
+    options = (
+        "reproduce",
+        "table1",
+        "--quick",
+        "--models",
+        "linear,mlp",
+        "--store",
+        "own",
+        "--output",
+        "out",
+        "--json",
+    )
+    assert cgnn.ok(*options, "--max-minutes", 0).json["summary"]["cells"] == {"not run": 2}
+    assert "| Linear | not run |" in Path("out/page.md").read_text(encoding="utf-8")
+    assert cgnn.ok(*options, "--max-minutes", 5).json["summary"]["cells"] == {"partial": 2}
+    assert cgnn.ok(*options, "--max-minutes", 0).json["summary"]["cells"] == {"partial": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name an experiment"),
+        (("tabel1",), "unknown experiment 'tabel1'; did you mean table1?"),
+        (("table1", "--datasets", "coraml"), "unknown dataset 'coraml'"),
+        (("table1", "--quick", "--models", "gnc"), "unknown model 'gnc'"),
+        (("rank", "--models", "gcn"), "--models has no use in rank"),
+        (("ratios", "--splits", 2), "--splits has no use in ratios"),
+    ],
+)
+def test_mistakes(arguments: tuple[object, ...], said: str, cgnn: FrontDoor) -> None:
+    assert said in cgnn.fails(2, "reproduce", *arguments, "--store", "own", "--output", "out")
+
+
+@pytest.mark.realdata
+def test_statistics_of_real_graphs_are_the_papers(cgnn: FrontDoor) -> None:
+    """All but the edges of am-photo, which the paper counts on the symmetrised graph."""
+    datasets = "squirrel,chameleon,citeseer,cora-ml,am-photo"
+    options = ("--datasets", datasets, "--mirror", REAL_DATA, "--data", "fetched", "--store", "own", "--output", "out")
+    cgnn.ok("reproduce", "datasets", *options)
+    found = Reproduced(Path("out"))
+    differing = [(row["dataset"], row["metric"]) for row in found.records if not row["agrees"]]
+    assert len(found.records) == 25 and differing == [("am-photo", "edges")]
