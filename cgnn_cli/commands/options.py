@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,13 +30,18 @@ def config_parameters(*sections: str) -> list[inspect.Parameter]:
     parameters = [PRESET_PARAMETER] if "commute" in sections else []
     for name in reversed(sections):
         section, _, only = name.partition(".")
-        for item in dataclasses.fields(SECTIONS[section]):
-            if not only or item.name == only:
-                annotation = _annotation(SECTIONS[section], item)
-                parameters.append(
-                    inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-                )
+        parameters += [parameter for parameter in _parameters(section) if not only or parameter.name == only]
     return parameters
+
+
+@cache
+def _parameters(section: str) -> list[inspect.Parameter]:
+    """The options of a section: made once, for they are many and several commands take them."""
+    config = SECTIONS[section]
+    return [
+        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(config, item))
+        for item in dataclasses.fields(config)
+    ]
 
 
 def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
