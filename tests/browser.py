@@ -1,5 +1,6 @@
 """Pages opened in headless Chromium, without any driver: what its own flags can tell."""
 
+import html
 import json
 import re
 import shutil
@@ -80,7 +81,7 @@ def open_page(page: Path, folder: Path, width: int) -> Seen:
     )
     found = re.search(r'data-measured="([^"]*)"', result.stdout)
     assert found is not None, result.stdout[-2000:] + result.stderr[-2000:]
-    values = json.loads(found[1].replace("&quot;", '"').replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    values = json.loads(html.unescape(found[1]))
     console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
     return Seen(**values, console=console)
 

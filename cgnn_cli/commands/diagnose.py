@@ -41,7 +41,7 @@ def diagnose_dataset(
     dataset: DatasetOption = None,
     verify: Annotated[
         int, typer.Option("--verify", min=1, help="Edges whose exact times are solved for, chosen at random.")
-    ] = 128,
+    ] = 256,
 ) -> Outcome:
     """Obtain the commute times of the chosen solver, sample exact ones, and judge."""
     name = session.settings.value("dataset")
@@ -109,6 +109,7 @@ def _rows(figures: dict[str, Any], config: CommuteConfig) -> list[tuple[str, str
             f"c / (1/pi_i + 1/pi_j), exact, on {figures['sampled_edges']} edges; median "
             + (f"{ratio['median']:.3f}" if ratio else "-"),
         ),
+        ("beyond popularity", _share(figures["beyond_popularity"]), "variance of log r as a share of that of log c"),
         ("c as pi orders it", _number(figures["spearman_with_pi"]), "Spearman of c with 1/pi_i + 1/pi_j"),
         ("labels to edges", _count(labels.get("adjacency")), "|M - (A + A^T)|^2"),
         ("labels to weights", _count(labels.get("weights")), "|M - (C_in + C_out)|^2, weights in use"),

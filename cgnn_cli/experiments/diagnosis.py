@@ -72,14 +72,22 @@ def _ratio_spread(sampled: Sampled) -> dict[str, Any]:
     """How far c is from 1/pi_i + 1/pi_j, which is all that a walk's popularity says about a pair."""
     ratio = sampled.commute / sampled.baseline
     if not len(ratio):
-        return {"sampled_edges": 0, "ratio": None, "ratio_spread": None, "spearman_with_pi": None}
+        nothing = ("ratio", "ratio_spread", "beyond_popularity", "spearman_with_pi")
+        return {"sampled_edges": 0, **dict.fromkeys(nothing)}
     figures = {name: float(np.quantile(ratio, level)) for name, level in QUANTILES.items()}
     return {
         "sampled_edges": len(ratio),
         "ratio": figures,
         "ratio_spread": (figures["p95"] - figures["p5"]) / figures["median"],
+        "beyond_popularity": _share_of_variance(np.log(ratio), np.log(sampled.commute)),
         "spearman_with_pi": spearman(sampled.commute, sampled.baseline),
     }
+
+
+def _share_of_variance(part: np.ndarray, whole: np.ndarray) -> float | None:
+    """None where the whole does not vary."""
+    variance = float(whole.var())
+    return float(part.var()) / variance if variance > 1e-12 else None
 
 
 def label_similarity(graph: Graph, times: CommuteTimes) -> dict[str, float] | None:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 WAY_BACK = 0.2  # share of edges on a directed cycle: web and social graphs tried have 0.3 or more, citation graphs 0.12
-SAME_ORDER = 0.999  # Spearman of c with 1/pi_i + 1/pi_j
+POPULARITY = 0.001  # variance of log r as a share of that of log c: below it, c is 1/pi_i + 1/pi_j for all purposes
 NO_SPREAD = 0.05  # of the ratio r, 5th to 95th percentile, relative to its median
 MANY_TWINS = 0.1
 FALSE_TIMES = 0.1  # median relative error of the solver
@@ -59,8 +59,8 @@ def _answer(figures: dict[str, Any]) -> str:
 
 
 def _is_popularity(figures: dict[str, Any]) -> bool:
-    rank = figures["spearman_with_pi"]
-    return figures["ratio_spread"] < NO_SPREAD or (rank is not None and rank >= SAME_ORDER)
+    share = figures["beyond_popularity"]
+    return figures["ratio_spread"] < NO_SPREAD or (share is not None and share < POPULARITY)
 
 
 def _way_back(figures: dict[str, Any]) -> Reason:
@@ -76,19 +76,19 @@ def _way_back(figures: dict[str, Any]) -> Reason:
 
 
 def _beyond_popularity(figures: dict[str, Any]) -> Reason:
-    spread, rank = figures["ratio_spread"], figures["spearman_with_pi"]
-    order = "" if rank is None else f" (Spearman {rank:.4f})"
+    spread, share = figures["ratio_spread"], figures["beyond_popularity"]
+    varies = "" if share is None else f", {share:.2%} of the variance of log c"
     if _is_popularity(figures):
         says = (
-            f"c orders the edges as 1/pi_i + 1/pi_j does{order}: run --solver pi-only beside it, and try "
-            f"--proximity ratio, which weighs by the {spread:.0%} by which the ratio of the two varies"
+            f"c is nearly 1/pi_i + 1/pi_j: the ratio of the two varies by {spread:.0%}{varies}; run --solver pi-only "
+            "beside it, and try --proximity ratio, which weighs by the ratio alone"
         )
     else:
         says = (
-            f"the ratio of c to 1/pi_i + 1/pi_j varies by {spread:.0%} of its median{order}: --proximity ratio weighs "
-            "by that part alone"
+            f"the ratio of c to 1/pi_i + 1/pi_j varies by {spread:.0%}{varies}: --proximity ratio weighs by that part "
+            "alone"
         )
-    return Reason("ratio_spread", spread, says)
+    return Reason("beyond_popularity", spread if share is None else share, says)
 
 
 def _labels(figures: dict[str, Any]) -> Reason | None:

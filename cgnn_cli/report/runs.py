@@ -125,8 +125,8 @@ class Runs:
         return list(found.values())
 
     def all(self) -> list[Run]:
-        """All evaluations of the store, oldest first."""
-        headers = self.store.headers("eval")
+        """All evaluations of the store, oldest first; a damaged one counts as missing, and the store says so."""
+        headers = [header for header in self.store.headers("eval") if self._find("eval", header.key)]
         return [self._run(self.store.path("eval", header.key), header) for header in headers]
 
     def content(self, header: Header, path: Path | None = None) -> Artifact:

@@ -18,7 +18,7 @@ def test_the_demo_graph(cgnn: FrontDoor) -> None:
     assert "worth trying" in result.out and "edges with a way back" in result.out and "svd, exp" in result.out
     found = summary(cgnn, "--dataset", "demo")
     assert found["verdict"]["answer"] == "worth trying"
-    assert found["figures"]["sampled_edges"] == 128 and found["solver"]["solver"] == "svd"
+    assert found["figures"]["sampled_edges"] == 256 and found["solver"]["solver"] == "svd"
     shown = cgnn.ok("data", "show", "demo", "--json").json["summary"]
     for figure in ("reciprocity", "homophily", "test_twins"):
         assert found["figures"][figure] == shown[figure]
@@ -66,8 +66,11 @@ def test_nothing_is_trained_and_torch_is_not_needed(tmp_path: Path) -> None:
 
 @pytest.mark.realdata
 def test_a_web_graph_and_a_citation_graph_get_different_verdicts(cgnn: FrontDoor, real_data: Path) -> None:
-    options = ("--mirror", real_data, "--data", "data", "--verify", 128)
+    options = ("--mirror", real_data, "--data", "data")
     web, citations = (summary(cgnn, "--dataset", name, *options) for name in ("chameleon", "cora-ml"))
+    for seed in (1, 2):  # the answer does not hang on the sampled edges
+        again = summary(cgnn, "--dataset", "chameleon", *options, "--solver-seed", seed, "--verify", 128)
+        assert again["verdict"]["answer"] == web["verdict"]["answer"]
     assert (web["verdict"]["answer"], citations["verdict"]["answer"]) == ("popularity", "unlikely")
     assert web["figures"]["returning_edges"] > 0.3 and citations["figures"]["returning_edges"] < 0.15
     assert "test_twins" in [reason["figure"] for reason in web["verdict"]["reasons"]]

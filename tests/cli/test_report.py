@@ -97,6 +97,14 @@ def test_an_evaluation_whose_inputs_are_elsewhere_is_still_shown(cgnn: FrontDoor
     assert (row["model"], row["seconds"], row["splits_of_dataset"]) == ("unknown", None, None)
 
 
+def test_a_damaged_evaluation_is_left_out_with_a_warning(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    damaged = Path(runs[0]["artifact"])
+    damaged.chmod(0o644)
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    result = cgnn.ok("report", "--format", "json", "--output", "out", "--json").json
+    assert result["summary"]["runs"] == 2 and any("damaged" in note for note in result["warnings"])
+
+
 def test_without_matplotlib_there_are_tables(
     cgnn: FrontDoor, runs: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
