@@ -21,6 +21,7 @@ from cgnn_cli.commands.main import app
 from cgnn_cli.configs import CONFIGS, CommuteConfig, TrainConfig, option_name
 from cgnn_cli.configs import SECTIONS as SETTING_SECTIONS
 from cgnn_cli.errors import EXIT_CODES
+from cgnn_cli.experiments.table import EXPERIMENTS
 from cgnn_cli.pipeline import COMMANDS as STAGE_COMMANDS
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.settings import KEYS, OUTSIDE
@@ -49,6 +50,7 @@ EXECUTED = {
     "sweep.md": 7,
     "diagnose.md": 2,
     "report.md": 4,
+    "reproduction.md": 2,
     "python-api.md": 0,
     "pyg.md": 0,
 }
@@ -63,6 +65,7 @@ SECTIONS = {
     "explain.md": ("The columns", "The prediction", "A figure"),
     "diagnose.md": ("The figures", "The verdict"),
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
+    "reproduction.md": ("What is compared", *EXPERIMENTS),
     "tracking.md": ("MLflow", "Weights & Biases"),
     "beyond-the-paper.md": (
         "Personalised PageRank",
