@@ -15,7 +15,7 @@ OUT_OF_MEMORY = find_result("table1", "GAT", "snap-patents")
 
 def result(*accuracies: float, status: Status = "done", message: str = "") -> TrialResult:
     splits = list(range(len(accuracies)))
-    found = TrialResult(Trial("a", "chameleon"), status, message, splits, test_accuracy=list(accuracies))
+    found = TrialResult(Trial("a", "chameleon"), status, message, splits=splits, test_accuracy=list(accuracies))
     found.keys = {"eval": "f" * 32} if accuracies else {}
     return found
 
