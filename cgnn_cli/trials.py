@@ -299,8 +299,7 @@ class _Run:
         else:
             self.forecast.total -= 1
         self._forget_unneeded()
-        for key in begun.all_keys() - {key for other in self.begun for key in other.all_keys()}:
-            self.pool.shared.drop(key)
+        self.pool.drop(begun.all_keys() - {key for other in self.begun for key in other.all_keys()})
         self.finished(result)
 
     def _forget_unneeded(self) -> None:

@@ -83,6 +83,7 @@ def test_a_rerun_computes_nothing_and_gives_the_same(monkeypatch: pytest.MonkeyP
     first = run(trials)
     assert first["a"].keys == first["same as a"].keys
     monkeypatch.setattr("subprocess.Popen", None)
+    monkeypatch.setattr("tempfile.mkdtemp", None)
     heard = Listener()
     assert run(trials, heard) == first
     assert heard.stages == []

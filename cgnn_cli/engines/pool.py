@@ -18,6 +18,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -103,11 +104,14 @@ class Pool:
     size: int
     workers: list[Worker] = field(default_factory=list)
     stopped: bool = False
+    messages: SimpleQueue[tuple[Worker, str | None]] = field(default_factory=SimpleQueue)
+
+    @cached_property
+    def folder(self) -> Path:
+        """For the arrays that the workers share; made with the first of them, who also remove it if all else dies."""
+        return Path(tempfile.mkdtemp(prefix="cgnn-"))
 
     def __enter__(self) -> Pool:
-        self.folder = Path(tempfile.mkdtemp(prefix="cgnn-"))
-        self.shared = SharedArrays(self.folder)
-        self.messages: SimpleQueue[tuple[Worker, str | None]] = SimpleQueue()
         return self
 
     def __exit__(
@@ -125,7 +129,8 @@ class Pool:
             except subprocess.TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if "folder" in self.__dict__:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     @property
     def running(self) -> list[Step]:
@@ -154,6 +159,11 @@ class Pool:
         worker = next((worker for worker in self.workers if worker.step is None), None) or self._new_worker()
         worker.step = step
         worker.tell(kind="obtain", step=described(step))
+
+    def drop(self, keys: set[str]) -> None:
+        """Remove shared arrays that no step needs any more."""
+        for key in keys if "folder" in self.__dict__ else ():
+            SharedArrays(self.folder).drop(key)
 
     def stop(self) -> None:
         """Ask all workers to save their state and stop; no more steps are begun."""
