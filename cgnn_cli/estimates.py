@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 CSR_ENTRY = 12  # a float64 and an int32
+OPERATOR_ENTRY = 40  # in float64 with its row and column, a copy of it, and the float32 that is kept
 SERIES_PAIR = 176  # what the series holds for a pair while it works
 BASE = 64 << 20
 
@@ -55,9 +56,7 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
 
 def operators_memory(inputs: dict[str, Any], config: Any) -> int:
     """A few copies of each matrix while it is put together."""
-    graph: Graph = inputs["graph"]
-    entries = OPERATORS[config.kind].entries(graph, config.train)
-    return BASE + 6 * CSR_ENTRY * entries + 8 * CSR_ENTRY * _entries(graph)
+    return BASE + OPERATOR_ENTRY * OPERATORS[config.kind].entries(inputs["graph"], config.train)
 
 
 def fit_memory(inputs: dict[str, Any], config: Any) -> int:

@@ -1,5 +1,8 @@
 """Memory, disk and core limits of the machine, control groups and Slurm; estimates against measured peaks."""
 
+import json
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +13,16 @@ import pytest
 from scipy.sparse import csr_array
 
 from cgnn_cli import estimates, resources
-from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.errors import ResourceError, UsageError
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.table import MODELS
 from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.operators.table import OPERATORS
+from cgnn_cli.pipeline import OperatorOf
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
+from cgnn_cli.stages.operators import make_operator
 from cgnn_cli.stages.rewire import rewire
 from tests.front_door import FrontDoor
 
@@ -141,6 +148,72 @@ def test_estimates_bound_the_measured_peaks_and_are_not_absurd(sparse: bool) -> 
         bounds.append((config.solver, peak, estimates.commute_memory({"graph": graph, "dilap": walk}, config)))
     for name, peak, bound in bounds:
         assert peak <= bound <= 6 * peak + estimates.BASE, (name, peak, bound)
+
+
+def operator_cases() -> list[tuple[str, str, str]]:
+    """Every kind of operator, with a model that has it and each of its directions."""
+    own = [(entry.operator, name, way) for name, entry in MODELS.items() if entry.operator for way in entry.directions]
+    return [*own, *((kind, "gcn", "out") for kind in ("knn", "twins", "degrees"))]
+
+
+@pytest.mark.parametrize(("kind", "model", "direction"), sorted(set(operator_cases())))
+def test_estimates_of_operators_bound_their_peaks(kind: str, model: Any, direction: Any) -> None:
+    graph = random_graph(4000, 20_000, sparse=True)
+    times = commute(graph, dilap(rewire(graph)), CommuteConfig(solver="pi-only", proximity="none"))
+    config = TrainConfig(model=model, direction=direction, knn=5, charge=0.1)
+    made, peak = peak_of(lambda: make_operator(kind, graph, times, config))
+    bound = estimates.operators_memory({"graph": graph}, OperatorOf(kind, config))
+    assert peak <= bound
+    assert made.summary["entries"] <= OPERATORS[kind].entries(graph, config)
+    if kind in ("commute", "directed", "convolution", "mean", "pattern"):
+        assert bound - estimates.BASE <= 3 * peak, (peak, bound)
+
+
+FIT = """
+import dataclasses, json, sys
+from pathlib import Path
+import numpy as np, psutil
+from cgnn_cli import estimates
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.operators.table import operators_of
+from cgnn_cli.pipeline import FitConfig
+from cgnn_cli.stages.operators import make_operator, merged
+from cgnn_cli.stages.train import fit
+from tests.test_resources import random_graph
+
+def peak_and_bound(nodes, options):
+    graph = random_graph(nodes, 4 * nodes, sparse=True)
+    rng = np.random.default_rng(0)
+    splits = rng.integers(1, 4, size=(1, nodes)).astype(np.uint8)
+    graph = dataclasses.replace(graph, labels=rng.integers(2, size=nodes), class_names=np.array([b"a", b"b"]), splits=splits)
+    config = TrainConfig(model="dirgnn", epochs=3, **options)
+    made = {"operators-" + kind: make_operator(kind, graph, None, config) for kind in operators_of(config)}
+    before = psutil.Process().memory_info().rss
+    Path("/proc/self/clear_refs").write_text("5")
+    fit(graph, merged(made.values()), config, 0)
+    lines = Path("/proc/self/status").read_text().splitlines()
+    peak = next(1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    return peak - before, estimates.fit_memory({"graph": graph, **made}, FitConfig(config, 0)) - 8 * estimates.BASE
+
+options = json.loads(sys.argv[1])
+peak_and_bound(100, options)  # what is loaded at the first training is not measured
+print(json.dumps(peak_and_bound(60_000, options)))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks are forgotten by Linux only")
+@pytest.mark.parametrize(
+    "options",
+    [{"layers": 2}, {"layers": 5, "jumping_knowledge": "cat", "l2_norm": True, "batch_norm": True}],
+    ids=["shallow", "deep"],
+)
+def test_the_estimate_of_a_training_bounds_its_peak(options: dict[str, Any]) -> None:
+    root = str(Path(__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", FIT, json.dumps(options)], check=True, capture_output=True, text=True, cwd=root
+    )
+    peak, bound = json.loads(done.stdout)
+    assert peak <= bound <= 3 * peak, (peak, bound)
 
 
 def test_the_estimate_of_the_dense_solver_bounds_its_peak() -> None:

@@ -27,7 +27,8 @@ class Propagator:
 
     def __init__(self, matrix: csr_array, device: torch.device, dtype: torch.dtype = torch.float32) -> None:
         self.shape = (int(matrix.shape[0]), int(matrix.shape[1]))
-        self.matrix, self.device, self.dtype = csr_array(matrix), device, dtype
+        number = np.float64 if dtype == torch.float64 else np.float32  # before it is turned, not after
+        self.matrix, self.device, self.dtype = csr_array(matrix).astype(number, copy=False), device, dtype
         self.forward = Kernel.of(self.matrix, device, dtype)
 
     @cached_property
@@ -162,7 +163,7 @@ class Kernel:
         """The same with these columns only, which hold all entries."""
         number = torch.zeros(self.columns, dtype=columns.dtype, device=columns.device)
         number[columns.long()] = torch.arange(len(columns), dtype=columns.dtype, device=columns.device)
-        return Kernel(number[self.indices.long()], self.offsets, self.values, len(columns))
+        return Kernel(number.index_select(0, self.indices), self.offsets, self.values, len(columns))
 
     def __call__(self, x: Tensor) -> Tensor:
         x = x.to(self.values.dtype)

@@ -11,11 +11,8 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import edge_entries as entries
-from cgnn_cli.operators.neighbours import edges_of, transposed
+from cgnn_cli.operators.neighbours import edge_entries, edges_of, transposed
 from cgnn_cli.operators.normalise import symmetric_root
-
-__all__ = ["entries", "make"]
 
 ROUNDING = 1e-15
 
@@ -31,6 +28,11 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
     real = csr_array(weight.multiply(mutual)) + np.cos(phase) * csr_array(weight.multiply(abs(one_way)))
     imaginary = np.sin(phase) * csr_array(weight.multiply(one_way))
     return {"real": _without_zeros(-csr_array(real)), "imaginary": _without_zeros(-csr_array(imaginary))}
+
+
+def entries(graph: Graph, config: TrainConfig) -> int:
+    """An upper bound of the entries of both matrices."""
+    return 2 * edge_entries(graph, config)
 
 
 def _without_zeros(matrix: csr_array) -> csr_array:

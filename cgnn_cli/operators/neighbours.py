@@ -34,5 +34,9 @@ def edges_of(graph: Graph, config: TrainConfig) -> csr_array:
 
 
 def edge_entries(graph: Graph, config: TrainConfig) -> int:
-    """An upper bound of the entries of `edges_of` and its transpose, with self-loops."""
-    return 2 * (2 * int(graph.adjacency.nnz) + graph.node_count)
+    """An upper bound of the entries of the matrices over the edges, with self-loops.
+
+    Edges both ways count three times: the two directions are there while they are joined.
+    """
+    ways = {"both": 2, "undirected": 3}.get(direction_of(config), 1)
+    return ways * (int(graph.adjacency.nnz) + graph.node_count)

@@ -14,17 +14,19 @@ from cgnn_cli.errors import UsageError
 from cgnn_cli.graph import CommuteTimes, Graph
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import teleporting_walk
-from cgnn_cli.operators.neighbours import edge_entries as entries
-from cgnn_cli.operators.neighbours import edges_of, transposed, with_self_loops
+from cgnn_cli.operators.neighbours import edge_entries, edges_of, transposed, with_self_loops
 from cgnn_cli.operators.normalise import row_weighted_mean, scaled, symmetric_root
-
-__all__ = ["entries", "make"]
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
     """One matrix, `step`."""
     check_teleport(config)
     return {"step": pagerank_operator(edges_of(graph, config), config.teleport)}
+
+
+def entries(graph: Graph, config: TrainConfig) -> int:
+    """An upper bound of the entries of the operator and of the walk that it is made from."""
+    return 2 * edge_entries(graph, config)
 
 
 def check_teleport(config: TrainConfig) -> None:
