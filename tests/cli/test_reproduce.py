@@ -50,8 +50,8 @@ def quick(cgnn: FrontDoor, store: Path, name: str, *options: object) -> Reproduc
         assert str(Path("out", file)) in result["summary"]["files"]
     found = Reproduced(Path("out"))
     assert sum(result["summary"]["cells"].values()) == len(found.records)
-    with open("out/results.csv", encoding="utf-8", newline="") as file:
-        assert len(list(csv.DictReader(file))) == len(found.records)
+    with open("out/results.csv", encoding="utf-8", newline="") as table:
+        assert len(list(csv.DictReader(table))) == len(found.records)
     for picture in Path("out").glob("figures/*.svg"):
         assert picture.with_suffix(".png").stat().st_size > 1000
         assert f"figures/{picture.name}" in found.page
