@@ -13,6 +13,8 @@ from cgnn_cli.store.artifact import Header
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from cgnn_cli.report.table import Table
+
 PLAIN_LINE_SECONDS = 10.0
 PIPE_WIDTH = 120
 
@@ -30,6 +32,24 @@ def stdout_console() -> Console:
 def _width(stream: TextIO) -> int | None:
     """The terminal's width; where there is no terminal, wide enough not to cut tables."""
     return None if stream.isatty() else PIPE_WIDTH
+
+
+def terminal_table(table: Table) -> Any:
+    """A table of a report, for a terminal."""
+    from rich import box
+    from rich.table import Column
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    columns = [
+        Column(name, justify="left" if table.is_text(place) else "right") for place, name in enumerate(table.columns)
+    ]
+    shown = RichTable(*columns, title=table.caption, box=box.SIMPLE_HEAD)
+    styles = {"best": "bold", "second": "underline", "missing": "dim"}
+    for row in table.entries():
+        notes = [f" ({entry.note})" if entry.note else "" for entry in row]
+        shown.add_row(*(Text(e.text + note, styles.get(e.emphasis, "")) for e, note in zip(row, notes, strict=True)))
+    return shown
 
 
 def verify_line(measured: dict[str, Any]) -> str:

@@ -195,6 +195,14 @@ def check_output(path: Path | None) -> None:
         raise UsageError(f"cannot write {path}: no such folder, or no right to", "name a file in a writable folder")
 
 
+def make_folder(path: Path) -> None:
+    """Make the folder of an output that the user asked for."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder {path}: {error.strerror}", "name another --output") from error
+
+
 def write_output(path: Path, data: bytes) -> None:
     """Write a file that the user asked for, whole or not at all."""
     try:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.inspect import write_output
+from cgnn_cli.commands.console import terminal_table
+from cgnn_cli.commands.inspect import make_folder, write_output
 from cgnn_cli.commands.options import complete_artifact
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import UpstreamError, UsageError
@@ -55,10 +53,11 @@ def report_runs(
 ) -> Outcome:
     """Read the runs, make the tables and figures, and write what is asked for."""
     wanted = _formats(formats)
-    _make_folder(output)
+    make_folder(output)
 
     from cgnn_cli.report.content import Report
     from cgnn_cli.report.runs import Runs
+    from cgnn_cli.report.scores import score_table
 
     source = Runs(session.store)
     chosen = source.named(runs) if runs else source.all()
@@ -82,7 +81,7 @@ def report_runs(
         "comparisons": sum(map(len, report.comparisons.values())),
     }
     outcome = Outcome("\n".join(map(str, written)), {"artifact": None, "key": None, "cache": "hit", "summary": summary})
-    outcome.table = _score_table(report)
+    outcome.table = terminal_table(score_table(report.runs, report.labels).to_table())
     return outcome
 
 
@@ -92,13 +91,6 @@ def _formats(text: str) -> set[str]:
     if unknown:
         raise UsageError(f"--format {unknown[0]!r} is not known", f"use {', '.join(FORMATS)}, several with commas")
     return names
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {path}: {error.strerror}", "name another --output") from error
 
 
 def _write(report: Report, page: Page, wanted: set[str], folder: Path) -> list[Path]:
@@ -117,7 +109,7 @@ def _write(report: Report, page: Page, wanted: set[str], folder: Path) -> list[P
     if "json" in wanted:
         contents["report.json"] = json.dumps(report.to_json(), ensure_ascii=False, indent=1) + "\n"
     if page.pictures:
-        _make_folder(folder / "figures")
+        make_folder(folder / "figures")
     for picture in page.pictures:
         write_output(folder / "figures" / f"{picture.name}.svg", picture.svg)
         write_output(folder / "figures" / f"{picture.name}.png", picture.png)
@@ -128,6 +120,8 @@ def _write(report: Report, page: Page, wanted: set[str], folder: Path) -> list[P
 
 def _csv_files(report: Report) -> dict[str, str]:
     """scores.csv: one row a run; splits.csv: one row a run and split; comparisons.csv: one row a pair of runs."""
+    from cgnn_cli.report.records import to_csv
+
     values = report.to_json()
     splits = [
         {"key": row["key"], "dataset": row["dataset"], "model": row["model"], "split": split, "test_accuracy": accuracy}
@@ -143,9 +137,9 @@ def _csv_files(report: Report) -> dict[str, str]:
         for row in values["scores"]
     ]
     return {
-        "scores.csv": _csv(scores),
-        "splits.csv": _csv(splits),
-        "comparisons.csv": _csv([_flat(row) for row in values["comparisons"]]),
+        "scores.csv": to_csv(scores),
+        "splits.csv": to_csv(splits),
+        "comparisons.csv": to_csv([_flat(row) for row in values["comparisons"]]),
     }
 
 
@@ -162,38 +156,3 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
         else:
             flat[name] = "; ".join(map(str, value)) if isinstance(value, list) else value
     return flat
-
-
-def _csv(rows: Iterable[dict[str, Any]]) -> str:
-    rows = list(rows)
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
-
-
-def _score_table(report: Report) -> Any:
-    """The table of scores for a terminal."""
-    from rich import box
-    from rich.table import Column
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    from cgnn_cli.report.scores import score_table
-
-    table = score_table(report.runs, report.labels).to_table()
-    columns = [
-        Column(name, justify="left" if table.is_text(place) else "right") for place, name in enumerate(table.columns)
-    ]
-    shown = RichTable(*columns, title=table.caption, box=box.SIMPLE_HEAD)
-    styles = {"best": "bold", "second": "underline", "missing": "dim"}
-    for row in table.entries():
-        shown.add_row(
-            *(
-                Text(entry.text + (f" ({entry.note})" if entry.note else ""), styles.get(entry.emphasis, ""))
-                for entry in row
-            )
-        )
-    return shown

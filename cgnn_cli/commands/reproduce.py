@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.inspect import write_output
+from cgnn_cli.commands.console import terminal_table
+from cgnn_cli.commands.inspect import make_folder, write_output
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, complete_dataset, config_parameters
 from cgnn_cli.commands.session import STOPPER, Outcome, Session, command
 from cgnn_cli.errors import UsageError
@@ -120,7 +121,8 @@ def reproduce(
         write_output(folder / file, content)
     summary = {"experiment": name, "cells": findings.counts(), "files": [str(folder / file) for file in files]}
     values = {"artifact": str(folder / "page.html"), "key": None, "cache": None, "summary": summary}
-    return Outcome(str(folder / "page.html"), values)
+    first = findings.first_table()
+    return Outcome(str(folder / "page.html"), values, terminal_table(first) if first else None)
 
 
 def _lab(session: Session, asked: Any) -> Any:
@@ -156,14 +158,6 @@ def _near(name: str) -> str:
 
     near = get_close_matches(name, EXPERIMENTS, n=1)
     return f"; did you mean {near[0]}?" if near else ""
-
-
-def make_folder(path: Path) -> None:
-    """Make the folder of an output."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {path}: {error.strerror}", "name another --output") from error
 
 
 def _list() -> Outcome:

@@ -43,9 +43,9 @@ class Measured:
 
     @property
     def std(self) -> float | None:
-        """The population's standard deviation, in percentage points."""
+        """The population's standard deviation, in percentage points; a single run has none."""
         found = self.result.test_accuracy
-        return 100 * statistics.pstdev(found) if found else None
+        return 100 * statistics.pstdev(found) if len(found) > 1 else None
 
     @property
     def runs(self) -> int:

@@ -35,6 +35,11 @@ class Findings:
         if rows:
             self.add("What is missing", [Table("Why", ("dataset", "status", "why"), rows, 2, prose=frozenset({2}))])
 
+    def first_table(self) -> Table | None:
+        """The table that says most, for a terminal."""
+        blocks = [block for section in self.sections for part in (section, *section.parts) for block in part.blocks]
+        return next((block for block in blocks if isinstance(block, Table)), None)
+
     def counts(self) -> dict[str, int]:
         """How many records there are of each status."""
         found: dict[str, int] = {}

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-from typing import Any
 
 from cgnn_cli import __version__
 from cgnn_cli.experiments.findings import Findings
 from cgnn_cli.experiments.lab import Asked
 from cgnn_cli.experiments.table import Experiment
 from cgnn_cli.report.page import Page, page_to_latex, page_to_markdown, to_html
+from cgnn_cli.report.records import to_csv
 
 QUICK = "This was a quick run, on a demonstration graph with few epochs: its figures only show that everything works."
 MARKS = "A cell with fewer runs than the protocol has says so (2 of 10); failed cells and those not run say that."
@@ -38,17 +36,3 @@ def files_of(name: str, experiment: Experiment, findings: Findings, asked: Asked
     pictures = {f"figures/{picture.name}.svg": picture.svg for picture in page.pictures}
     pictures |= {f"figures/{picture.name}.png": picture.png for picture in page.pictures}
     return {file: text.encode("utf-8") for file, text in texts.items()} | pictures
-
-
-def to_csv(records: list[dict[str, Any]]) -> str:
-    """Records as rows; nested values as JSON in a cell."""
-    text = io.StringIO()
-    columns = list(dict.fromkeys(name for record in records for name in record))
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: _plain(value) for name, value in record.items()} for record in records)
-    return text.getvalue()
-
-
-def _plain(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value

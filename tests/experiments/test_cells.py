@@ -25,6 +25,7 @@ def test_mean_and_population_deviation_in_per_cent() -> None:
     assert cell.mean == pytest.approx(75.0)
     assert cell.std == pytest.approx(100 * statistics.pstdev([0.8, 0.7, 0.75]))
     assert cell.status == "done" and cell.difference is None and cell.within is None
+    assert Measured("CGNN", "chameleon", result(0.8), 3).std is None
 
 
 @pytest.mark.parametrize(("accuracy", "within"), [(0.7962, True), (0.8194, True), (0.8196, False), (0.7728, False)])
