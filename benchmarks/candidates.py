@@ -34,6 +34,8 @@ DROPPED = {**SHALLOW, **train(input_dropout=0.5)}
 DECAYED = {**DROPPED, **train(weight_decay=5e-3)}
 NO_HEAD = {**SHALLOW, **train(head_layers=0)}
 
+CONTRAST = train(layers=2, hidden=128, pretrain_epochs=100, anchors=1000, epochs=400, patience=100, weight_decay=0.0)
+
 SVD = commute(solver="svd", proximity="exp")
 INVERSE = commute(solver="series", steps=4, proximity="inverse", scale="4")
 RATIO = commute(solver="series", steps=4, proximity="ratio", scale="0.5")
@@ -208,21 +210,12 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
     ),
     "digcl": (
         [
-            {
-                **SHALLOW,
-                **train(
-                    hidden=128, pretrain_epochs=100, anchors=1000, lr=0.005, weight_decay=1e-5, feature_scaling="row"
-                ),
-            },
-            {**SHALLOW, **train(hidden=128, pretrain_epochs=50, anchors=1000, lr=0.01, weight_decay=0.0)},
+            {**CONTRAST, **train(temperature=0.9, lr=0.01)},
+            {**CONTRAST, **train(lr=0.005, weight_decay=1e-5)},
         ],
         [
-            {**SHALLOW, **train(hidden=128, pretrain_epochs=100, anchors=1000, lr=0.005, weight_decay=1e-5)},
-            {
-                **SHALLOW,
-                **train(hidden=128, pretrain_epochs=100, anchors=1000, lr=0.005, weight_decay=5e-5),
-                **train(temperature=0.9, mask_first=0.2, mask_second=0.1, pacing="log"),
-            },
+            {**CONTRAST, **train(feature_scaling="l2", lr=0.005, weight_decay=1e-5)},
+            {**CONTRAST, **train(lr=0.005, mask_first=0.2, mask_second=0.1, pacing="log")},
         ],
     ),
     "duplex": (
