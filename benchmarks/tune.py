@@ -13,6 +13,7 @@ import argparse
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from candidates import BOTH_FAMILIES, candidates
@@ -21,7 +22,7 @@ from cgnn_cli.commands.console import Talker
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.configs import ComputeConfig, SourceConfig
 from cgnn_cli.presets.recording import full_row, record_row
-from cgnn_cli.presets.table import Row, packaged
+from cgnn_cli.presets.table import FOUND, Row, packaged
 from cgnn_cli.settings import Settings
 from cgnn_cli.store.store import Store
 from cgnn_cli.trials import Trial, TrialResult, run_trials
@@ -32,10 +33,11 @@ SIBLINGS = {"squirrel": "chameleon", "am-photo": "cora-ml"}  # too large for all
 SHORTLIST = 2
 
 
-def cells(dataset: str, models: list[str]) -> list[Cell]:
+def cells(dataset: str, models: list[str], presets: Sequence[str] = FOUND) -> list[Cell]:
     """What is tuned on a dataset."""
     rows: list[Cell] = [(dataset, "cgnn", "extended")] if "cgnn" in models else []
-    return rows + [(dataset, model, "tuned") for model in models]
+    rows += [(dataset, model, "tuned") for model in models]
+    return [cell for cell in rows if cell[2] in presets]
 
 
 def trials_of(cell: Cell, splits: int, found: dict[Cell, list[TrialResult]]) -> list[Trial]:
@@ -62,6 +64,7 @@ def main() -> None:
     parser.add_argument("--store", type=Path, default=Path(".cgnn"), help="folder of cached artifacts")
     parser.add_argument("--datasets", nargs="+", default=list(DATASETS))
     parser.add_argument("--models", nargs="+", default=list(BOTH_FAMILIES))
+    parser.add_argument("--presets", nargs="+", default=list(FOUND), choices=FOUND)
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--max-minutes", type=float)
@@ -71,7 +74,7 @@ def main() -> None:
     begun = time.monotonic()
     found: dict[Cell, list[TrialResult]] = {}
     for dataset in options.datasets:
-        wanted = cells(dataset, options.models)
+        wanted = cells(dataset, options.models, options.presets)
         trials = {cell: trials_of(cell, options.splits, found) for cell in wanted}
         left = None if options.max_minutes is None else options.max_minutes - (time.monotonic() - begun) / 60
         results = run_trials(
