@@ -47,7 +47,7 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
     per_edge = 8 * 24
     if config.solver == "svd":
         lanczos = max(2 * config.rank + 1, 20)
-        return BASE + 2 * 8 * states * (config.rank + lanczos) + (per_edge + 5 * 8 * config.rank) * edges
+        return BASE + 2 * 8 * states * (config.rank + lanczos) + per_edge * edges
     if config.solver in ("series", "sketch"):
         walk = 2 * CSR_ENTRY * int(inputs["dilap"].transition.nnz)
         return BASE + walk + (per_edge + SERIES_PAIR) * edges + 20 * 8 * states
@@ -75,9 +75,15 @@ def fit_memory(inputs: dict[str, Any], config: Any) -> int:
     if train.batch_nodes:
         with_gradients = min(nodes, train.batch_nodes * (1 + 2 * train.fanout) ** train.layers)
         without = nodes * (train.layers + 2)
-    panels = 4 * width * (with_gradients * (14 * train.layers + 4 * train.head_layers) + without)
+    panels = 4 * width * (with_gradients * _panels(train) + without)
     attention = _attention_bytes(train, kept)
     return 8 * BASE + operators + panels + attention + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
+
+
+def _panels(train: TrainConfig) -> int:
+    """Panels of nodes times width that a training holds at its peak: what layers keep, and what a gradient needs."""
+    a_layer = 10 + 2 * train.l2_norm + 2 * train.batch_norm + 2 * (train.jumping_knowledge != "none")
+    return a_layer * train.layers + 4 * train.head_layers + 6
 
 
 def _widening(train: TrainConfig) -> int:

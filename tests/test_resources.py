@@ -184,8 +184,8 @@ from tests.test_resources import random_graph
 def peak_and_bound(nodes, options):
     graph = random_graph(nodes, 4 * nodes, sparse=True)
     rng = np.random.default_rng(0)
-    splits = rng.integers(1, 4, size=(1, nodes)).astype(np.uint8)
-    graph = dataclasses.replace(graph, labels=rng.integers(2, size=nodes), class_names=np.array([b"a", b"b"]), splits=splits)
+    labels, splits = rng.integers(2, size=nodes), rng.integers(1, 4, size=(1, nodes)).astype(np.uint8)
+    graph = dataclasses.replace(graph, labels=labels, class_names=np.array([b"a", b"b"]), splits=splits)
     config = TrainConfig(model="dirgnn", epochs=3, **options)
     made = {"operators-" + kind: make_operator(kind, graph, None, config) for kind in operators_of(config)}
     before = psutil.Process().memory_info().rss
