@@ -23,7 +23,8 @@ SENSITIVITY = ("squirrel", "cora-ml")
 class Experiment:
     """An experiment: what it is, where the paper has it, the datasets it takes, what it needs, and about how long.
 
-    minutes: of a full run over the five small datasets or those of them that it takes, on two cores with --jobs 2.
+    minutes: a rough estimate, from single trainings, of a full run over those of the five small datasets that it takes,
+    on two idle cores with --jobs 2.
     entry: the file of this folder and the function in it. has_rows: whether there are models to choose from.
     """
 
@@ -48,14 +49,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Statistics of the datasets", "Table of the datasets", ALL, "the graphs", 1, "statistics:run", trains=False
     ),
     "table1": Experiment(
-        "Models by datasets", "Table 1", ALL, "25 rows, 10 splits each", 600, "table1:run", has_rows=True
+        "Models by datasets", "Table 1", ALL, "25 rows, 10 splits each", 150, "table1:run", has_rows=True
     ),
     "directed-undirected": Experiment(
         "Each model on both versions of the graph",
         "Tables A1 and A2",
         ALL,
         "15 models, 2 versions, 10 splits each",
-        600,
+        180,
         "directions:run",
         has_rows=True,
     ),
@@ -64,14 +65,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         "The table of CGNN_ppr",
         SMALL,
         "2 rows, 10 splits each",
-        60,
+        25,
         "variants:run_ppr",
     ),
     "sym": Experiment(
-        "CGNN against CGNN_sym", "The table of CGNN_sym", SYM, "2 rows, 10 splits each", 40, "variants:run_sym"
+        "CGNN against CGNN_sym", "The table of CGNN_sym", SYM, "2 rows, 10 splits each", 25, "variants:run_sym"
     ),
     "rank": Experiment(
-        "Rank of the truncated SVD", "The table of the rank q", RANK, "4 rows, 10 splits each", 90, "variants:run_rank"
+        "Rank of the truncated SVD", "The table of the rank q", RANK, "4 rows, 10 splits each", 40, "variants:run_rank"
     ),
     "rewiring-commute": Experiment(
         "Commute times before and after rewiring",
@@ -105,7 +106,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "The figure of efficiency",
         EFFICIENCY,
         "19 rows, 10 splits each; what table1 has trained is taken from there",
-        300,
+        100,
         "efficiency:run",
         has_rows=True,
     ),
@@ -114,7 +115,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "The figure of sensitivity",
         SENSITIVITY,
         "10 settings of CGNN, 10 splits each",
-        90,
+        30,
         "sensitivity:run",
     ),
     "hyperparameters": Experiment(
@@ -122,7 +123,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "The table of hyper-parameters",
         SMALL,
         "150 settings of CGNN on 2 splits, then one on 10",
-        900,
+        350,
         "hyperparameters:run",
     ),
     "solvers": Experiment(
@@ -130,7 +131,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Beyond the paper",
         SMALL,
         "7 solvers, 10 splits each",
-        120,
+        30,
         "solvers:run",
     ),
     "proximity": Experiment(
@@ -138,7 +139,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Beyond the paper",
         SMALL,
         "13 kinds of weights, 10 splits each",
-        240,
+        50,
         "proximities:run",
     ),
     "weights": Experiment(
@@ -146,7 +147,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Beyond the paper",
         SMALL,
         "9 rows, 10 splits each; what table1 has trained is taken from there",
-        150,
+        60,
         "weights:run",
         has_rows=True,
     ),
