@@ -54,12 +54,15 @@ def test_the_paper_row_has_the_papers_settings_and_its_public_options() -> None:
 def test_tuned_comes_before_paper_before_defaults(presets: dict[str, Any]) -> None:
     presets["paper"]["chameleon", "gcn"] = PresetRow({"train.layers": 4})
     presets["tuned"]["chameleon", "gcn"] = PresetRow({"train.layers": 3})
-    presets["paper"]["squirrel", "gcn"] = PresetRow({"train.layers": 5})
+    presets["paper"]["citeseer", "gcn"] = PresetRow({"train.layers": 5})
     assert ROWS["gcn"].on("chameleon").settings == {"train.layers": 3, "train.model": "gcn"}
     assert ROWS["gcn"].on("chameleon-filtered").settings["train.layers"] == 3
-    fallback = ROWS["gcn"].on("squirrel")
+    sibling = ROWS["gcn"].on("squirrel")
+    assert sibling.settings["train.layers"] == 3
+    assert sibling.origin == "tuned preset of chameleon (no tuned row for squirrel)"
+    fallback = ROWS["gcn"].on("citeseer")
     assert fallback.settings["train.layers"] == 5
-    assert fallback.origin == "paper preset (no tuned row for squirrel)"
+    assert fallback.origin == "paper preset (no tuned row for citeseer)"
     assert ROWS["gcn"].on("demo").origin == "defaults (no tuned row for demo)"
     assert ROWS["cgnn-extended"].on("squirrel").settings["train.propagation"] == "ppr"
 
