@@ -124,8 +124,8 @@ class Graph(StageData):
     def from_networkx(
         network: Any, *, label: str | None = None, features: Sequence[str] | None = None, weight: str | None = "weight"
     ) -> Graph:
-        """The graph of a networkx network, see `cgnn_cli.datasets.networks.graph_of_network`."""
-        from cgnn_cli.datasets.networks import graph_of_network
+        """The graph of a networkx network, see `cgnn_cli.networks.graph_of_network`."""
+        from cgnn_cli.networks import graph_of_network
 
         return graph_of_network(network, label=label, features=features, weight=weight)
 

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.graph import SPLIT_PARTS, TEST, TRAIN, Graph
+from cgnn_cli.graph import SPLIT_PARTS, Graph
 from cgnn_cli.numerics.transition import row_of_entries, strong_components
+from cgnn_cli.operators.twins import twin_share
 
 
 def graph_statistics(graph: Graph) -> dict[str, Any]:
@@ -73,33 +74,3 @@ def homophily_of(graph: Graph) -> float | None:
     source, target = graph.labels[row_of_entries(graph.edges)], graph.labels[graph.edges.indices]
     known = (source >= 0) & (target >= 0)
     return float((source == target)[known].mean()) if known.any() else None
-
-
-def twin_share(adjacency: csr_array, splits: np.ndarray) -> float:
-    """The share of test nodes, mean over the splits, that have a training node with the identical out-neighbours.
-
-    Where it is high, a model that looks up twins scores high. Nodes without out-neighbours count as having no twin.
-    """
-    group = same_rows(adjacency)
-    shares = []
-    for split in splits:
-        tested = group[split == TEST]
-        has_twin = np.isin(tested, group[split == TRAIN]) & (tested >= 0)
-        shares.append(float(has_twin.mean()) if len(tested) else 0.0)
-    return float(np.mean(shares))
-
-
-def same_rows(matrix: csr_array) -> np.ndarray:
-    """A number for each row; rows with the same set of columns, and only they, share it. Empty rows have -1.
-
-    Rows are compared by their length and two independent 64-bit sums of random numbers, one drawn for each column.
-    """
-    rng = np.random.default_rng(0)
-    filled = np.flatnonzero(np.diff(matrix.indptr))
-    drawn = rng.integers(0, 2**64, (2, matrix.shape[1]), dtype=np.uint64)
-    starts = matrix.indptr[:-1][filled]
-    sums = [np.add.reduceat(numbers[matrix.indices], starts) if len(starts) else starts for numbers in drawn]
-    keys = np.stack([np.diff(matrix.indptr)[filled].astype(np.uint64), *sums])
-    groups = np.full(matrix.shape[0], -1, dtype=np.int64)
-    groups[filled] = np.unique(keys, axis=1, return_inverse=True)[1].reshape(-1)
-    return groups

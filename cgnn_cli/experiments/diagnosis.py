@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.datasets.statistics import homophily_of, reciprocity_of, twin_share
+from cgnn_cli.datasets.statistics import homophily_of, reciprocity_of
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
 from cgnn_cli.numerics.pairs import pair_times
 from cgnn_cli.numerics.transition import row_of_entries, strong_components
 from cgnn_cli.numerics.verify import compare, sample, spearman
+from cgnn_cli.operators.twins import twin_share
 
 QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 

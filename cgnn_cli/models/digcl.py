@@ -20,7 +20,7 @@ from cgnn_cli.models.contrast import contrastive_loss
 from cgnn_cli.models.network import Classifier, Output, activated
 from cgnn_cli.models.propagate import Input, Propagator
 from cgnn_cli.models.table import Shape
-from cgnn_cli.operators.views import GRID, view_name
+from cgnn_cli.models.views import GRID, view_name
 
 FIRST, LAST = GRID[-1], GRID[0]
 

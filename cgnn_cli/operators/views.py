@@ -7,16 +7,9 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
+from cgnn_cli.models.views import GRID, view_name
 from cgnn_cli.operators.neighbours import edges_of
 from cgnn_cli.operators.pagerank import pagerank_operator
-
-GRID = tuple(hundredths / 100 for hundredths in range(10, 95, 5))
-
-
-def view_name(teleport: float) -> str:
-    """The name of the view that is nearest to a teleport."""
-    nearest = min(GRID, key=lambda known: abs(known - teleport))
-    return f"view-{nearest:.2f}"
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
-from cgnn_cli.datasets.statistics import twin_share
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.adam import Adam
@@ -23,6 +22,7 @@ from cgnn_cli.models.propagate import Input, Propagator, as_input, lay_out
 from cgnn_cli.models.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
 from cgnn_cli.models.table import MODELS, Shape, direction_of
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
+from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.watch import Snapshot, Watch
 

@@ -15,7 +15,7 @@ from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
 from cgnn_cli.models.digcl import Contrasted, teleport_at
 from cgnn_cli.models.propagate import as_input
-from cgnn_cli.operators.views import GRID, view_name
+from cgnn_cli.models.views import GRID, view_name
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.train import collect, fit, forward
 from tests.models.samples import CPU, build, communities, features_of, logits, random_graph, randomised, tensor
