@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test lint bench bench-commute tune results docs slow clean
+.PHONY: demo test lint bench bench-commute bench-training tune results docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -26,6 +26,9 @@ bench: .venv/installed
 # DATA=FOLDER: see docs/benchmarks.md; without it CGNN_TEST_DATA
 bench-commute: .venv/installed
 	$(BIN)/python benchmarks/commute.py $(if $(DATA),--data $(DATA)) --large
+
+bench-training: .venv/installed
+	$(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
 
 # DATA=FOLDER, STORE=FOLDER, MINUTES=60: the search for presets, and the tables of docs/results.md; both go on where
 # they were stopped

@@ -1,4 +1,4 @@
-"""benchmarks/commute.py runs from end to end on tiny graphs."""
+"""benchmarks/commute.py and training.py run from end to end on tiny graphs; the networks they compare are the same."""
 
 import re
 import subprocess
@@ -12,8 +12,8 @@ ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(r"\d[\d,.]*(?:e[+-]?\d+)?")
 
 
-def benchmark(page: Path, *arguments: str) -> str:
-    command = [sys.executable, str(ROOT / "benchmarks" / "commute.py"), "--quick", "--output", str(page), *arguments]
+def benchmark(page: Path, *arguments: str, program: str = "commute.py") -> str:
+    command = [sys.executable, str(ROOT / "benchmarks" / program), "--quick", "--output", str(page), *arguments]
     environment = {"PATH": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     subprocess.run(command, check=True, env=environment)
     return page.read_text(encoding="utf-8")
@@ -49,9 +49,49 @@ def test_one_part_leaves_the_others(tmp_path: Path) -> None:
     assert row in part(text, "goals") and "| 3 |" in part(text, "goals") and "citeseer" in part(text, "tolerance")
 
 
-def test_data_must_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_writes_finite_figures(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    text = benchmark(page, "--large", program="training.py")
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+    goals = [line.split(" | ") for line in part(text, "goals").splitlines()[2:]]
+    assert [row[0].strip("| ") for row in goals] == ["6a", "6b", "6c", "6d", "6e", "6f"]
+    assert all(FIGURE.search(measured) for _, _, measured, _ in goals)
+    rows = [line.split(" | ") for line in part(text, "epochs").splitlines()[2:] if line.startswith("|")]
+    assert [row[0].strip("| ") for row in rows] == sorted([row[0].strip("| ") for row in rows], key=GRAPHS.index)
+    assert {len(row) for row in rows} == {8} and len(rows) == 2 * len(GRAPHS)
+    assert part(text, "epoch-memory").count("GiB") == 2
+
+
+GRAPHS = ("chameleon", "squirrel", "am-photo", "arxiv-year")
+
+
+def test_the_networks_that_are_compared_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    networks, training, graphs = (import_module(name) for name in ("networks", "training", "graphs"))
+    graph = training.labelled(graphs.Sources(None, tmp_path), "chameleon")
+    shape = networks.Shape(layers=3, hidden=5)
+    own = networks.own_task(graph, "dirgnn", shape)
+    ours = own.network.eval()(own.x).logits
+    weights = {"from_self": "lin", "from_out": "conv_out.lin_l", "from_in": "conv_in.lin_l"}
+    with torch.no_grad():
+        for make in (networks.csr_peer, networks.geometric_peer):
+            peer, inputs = make(graph, shape)
+            for theirs, layer in zip(peer.layers, own.network.layers, strict=True):
+                for name, geometric in weights.items():
+                    linear = theirs.get_submodule(name if make is networks.csr_peer else geometric)
+                    linear.weight.copy_(getattr(layer, name).weight)
+                    bias = layer.from_self.bias if name == "from_self" else getattr(layer, name.replace("from", "bias"))
+                    linear.bias.copy_(bias)
+            peer.head.load_state_dict(own.network.head[0].state_dict())
+            torch.testing.assert_close(peer.eval()(*inputs), ours, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("program", ["commute.py", "training.py"])
+def test_data_must_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.delenv("CGNN_TEST_DATA", raising=False)
-    command = [sys.executable, str(ROOT / "benchmarks" / "commute.py"), "--output", str(tmp_path / "page.md")]
+    command = [sys.executable, str(ROOT / "benchmarks" / program), "--output", str(tmp_path / "page.md")]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
     assert result.returncode == 2 and "--data" in result.stderr
 
