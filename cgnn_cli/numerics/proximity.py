@@ -55,7 +55,7 @@ def inverse_weights(values: np.ndarray, rows: np.ndarray, row_count: int, scale:
 def effective_neighbours(weights: np.ndarray, rows: np.ndarray, row_count: int) -> np.ndarray:
     """exp of the entropy of each row's normalised weights: how many neighbours really count. Rows without weight: 0."""
     totals = row_sum(weights, rows, row_count)
-    heard = weights > 0
-    shares = weights[heard] / totals[rows[heard]]
-    entropy = row_sum(-shares * np.log(shares), rows[heard], row_count)
+    shares = weights / np.where(totals > 0, totals, 1)[rows]
+    heard = shares > 0  # the share of a denormal weight may be 0
+    entropy = row_sum(-shares[heard] * np.log(shares[heard]), rows[heard], row_count)
     return np.where(totals > 0, np.exp(entropy), 0.0)

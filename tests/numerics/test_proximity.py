@@ -140,6 +140,11 @@ def test_effective_neighbours_of_one_heard_neighbour_is_one(others: float) -> No
     np.testing.assert_allclose(effective_neighbours(weights, ROWS, ROW_COUNT), [1, 0, 1, 1, 0], rtol=1e-14)
 
 
+def test_a_denormal_weight_does_not_make_a_row_undefined() -> None:
+    weights = np.array([1.0, 1.0, 1.0, 5e-324])
+    np.testing.assert_allclose(effective_neighbours(weights, np.zeros(4, dtype=int), 1), [3])
+
+
 def test_effective_neighbours_is_the_exponential_of_the_entropy() -> None:
     shares = np.array([0.5, 0.4985, 1e-3, 5e-4])
     expected = np.exp(-(shares * np.log(shares)).sum())
