@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import sys
@@ -65,6 +66,18 @@ for group in (stages, run, sweep, predict, explain, reproduce, report, data, dia
     group.register(app)
 
 
+def _called(arguments: list[str]) -> typer.Typer:
+    """The application with the one command that is called: to build all of them takes as long as a cache hit."""
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    commands = [entry for entry in app.registered_commands if entry.name == name]
+    groups = [entry for entry in app.registered_groups if entry.name == name]
+    if not (commands or groups) or "_CGNN_COMPLETE" in os.environ:
+        return app
+    alone = copy.copy(app)
+    alone.registered_commands, alone.registered_groups = commands, groups
+    return alone
+
+
 def main() -> NoReturn:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
     for name in ("stdout", "stderr"):
@@ -73,7 +86,7 @@ def main() -> NoReturn:
     STOPPER.received = None
     STOPPER.install()
     try:
-        code = app(prog_name="cgnn", standalone_mode=False)
+        code = _called(sys.argv[1:])(prog_name="cgnn", standalone_mode=False)
         sys.stdout.flush()
     except BaseException as error:
         code = _report(error)
