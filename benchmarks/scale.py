@@ -37,7 +37,7 @@ from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.solvers import Allowance, Pairs, solve_pairs
 
 REPEATS, ENOUGH_SECONDS = 3, 10.0
-LARGE_ROUNDS = 3
+LARGE_ROUNDS = 5
 EDGES = (3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 QUICK_EDGES = (900,)
 LARGEST = {"series": 10_000_000, "svd": 10_000_000, "P @ P": 10_000_000}
