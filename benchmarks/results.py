@@ -193,7 +193,11 @@ def main() -> None:
     STOPPER.install()
     results = compute(options)
     sections = {dataset: Section([], scores(results, dataset)) for dataset in options.datasets}
-    update_page(options.page, {**sections, "paired": Section([], paired(results))}, f"{options.jobs} processes")
+    update_page(
+        options.page,
+        {**sections, "paired": Section([], paired(results))},
+        "each training on one core of a shared machine",
+    )
 
 
 if __name__ == "__main__":
