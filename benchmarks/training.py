@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -64,11 +64,11 @@ def labelled(sources: Sources, name: str) -> Graph:
     return dataclasses.replace(graph, labels=labels, splits=splits, class_names=np.array([b"a", b"b", b"c"]))
 
 
-def epochs(setting: Setting) -> Section:
+def epochs(setting: Setting, names: Sequence[str]) -> Section:
     """The time of a training step and a validation, all sides in turns."""
     rows = [("graph", "dropout", *SIDES, "CSR / DirGNN", "torch-geometric / DirGNN")]
     lines: list[Line] = []
-    for name in GRAPHS:
+    for name in names:
         graph = labelled(setting.sources, name)
         for dropout in (0.0, 0.5):
             shape = dataclasses.replace(QUICK_SHAPE if setting.quick else Shape(), dropout=dropout)
@@ -151,7 +151,8 @@ def whole(setting: Setting, names: tuple[str, ...]) -> Section:
 
 
 PARTS: dict[str, Callable[[Setting], Section]] = {
-    "epochs": epochs,
+    "epochs": lambda setting: epochs(setting, ("chameleon", "squirrel")),
+    "epochs-more": lambda setting: epochs(setting, ("am-photo", "arxiv-year")),
     "epoch-memory": peaks,
     "train-memory": lambda setting: whole(setting, ("arxiv-year",)),
     "train-memory-large": lambda setting: whole(setting, ("snap-patents",)),
