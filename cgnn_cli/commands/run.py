@@ -162,7 +162,7 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
     runs = first.summary["test_accuracy"]["runs"]
     counted = f"{runs} split{'s' if runs > 1 else ''}"
     table = Table(title=f"{dataset}: accuracy and macro-F1 in %, mean ± std over {counted}", box=box.SIMPLE_HEAD)
-    table.caption = f"messages from direction {first.summary['direction']}"
+    table.caption = f"direction {first.summary['direction']}"
     table.pad_edge = False
     table.add_column("weights")
     for name in ("test", "validation", "macro-F1"):
