@@ -24,6 +24,14 @@ def dropout(x: Tensor, share: float, training: bool) -> Tensor:
     return x * torch.ge(draws, share, out=draws).div_(1 - share)
 
 
+def hide_entries(x: Tensor, share: float) -> Tensor:
+    """Dropout of a panel that needs no gradient, with 16 random bits an entry: a large one in a sixth of the time."""
+    drawn = torch.empty(-(-x.numel() // 4), dtype=torch.int64, device=x.device).random_(-(2**63), None)
+    bits = drawn.view(torch.int16)[: x.numel()].view(x.shape)
+    hidden = round(share * 2**16)
+    return torch.ge(bits, hidden - 2**15).to(x.dtype).mul_(x).mul_(2**16 / (2**16 - hidden))
+
+
 def activated(x: Tensor, config: TrainConfig) -> Tensor:
     return ACTIVATIONS[config.activation](x)
 

@@ -17,7 +17,7 @@ from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.adam import Adam
 from cgnn_cli.models.branch import WithBranch, similar_labels
-from cgnn_cli.models.network import Classifier, Output
+from cgnn_cli.models.network import Classifier, Output, hide_entries
 from cgnn_cli.models.propagate import Input, Propagator, as_input, lay_out
 from cgnn_cli.models.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
 from cgnn_cli.models.table import MODELS, Shape, direction_of
@@ -96,7 +96,7 @@ class Task:
         share = self.config.input_dropout
         if not share or not self.network.training:
             return x
-        return x.with_dropout(share) if isinstance(x, Propagator) else F.dropout(x, share)
+        return x.with_dropout(share) if isinstance(x, Propagator) else hide_entries(x, share)
 
     def output(self) -> Output:
         """Class scores and last hidden layer of all nodes, in 32 bits."""
