@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test lint bench bench-commute bench-training tune results docs slow clean
+.PHONY: demo test lint bench bench-commute bench-training tune results reproduction docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -35,6 +35,14 @@ bench-training: .venv/installed
 tune results: .venv/installed
 	$(BIN)/python benchmarks/$@.py --data $(or $(DATA),$(CGNN_TEST_DATA)) $(if $(STORE),--store $(STORE)) \
 	  $(if $(MINUTES),--max-minutes $(MINUTES))
+
+# the same, and NAMES="rank ppr": docs/results/NAME of every experiment of `cgnn reproduce --list`, each within MINUTES
+reproduction: .venv/installed
+	for name in $(or $(NAMES),datasets table1 directed-undirected ppr sym rank rewiring-commute rewiring-density \
+	  label-similarity efficiency sensitivity hyperparameters solvers proximity weights ratios); do \
+	  $(CGNN) reproduce $$name --mirror $(or $(DATA),$(CGNN_TEST_DATA)) --accept-standin --jobs 0 --quiet \
+	    $(if $(STORE),--store $(STORE)) $(if $(MINUTES),--max-minutes $(MINUTES)) --output docs/results/$$name; \
+	done
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py

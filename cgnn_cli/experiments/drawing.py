@@ -1,4 +1,4 @@
-"""Figures of the experiments: curves over an option, points in a plane, cumulative shares."""
+"""Figures of the experiments: curves over an option, points in a plane, cumulative shares, bars beside a standard."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from cgnn_cli.report.style import (
     DASHES,
+    INK,
     MARKERS,
     PALETTE,
     Picture,
@@ -103,3 +104,35 @@ def draw_shares(name: str, caption: str, curves: Sequence[Curve], across: str) -
         axes.grid()
         legend_below(drawing, axes, 3)
         return Picture.of(name, caption, f"{caption}, for {', '.join(curve.label for curve in shown)}.", drawing)
+
+
+def draw_bars(name: str, caption: str, panels: dict[str, dict[str, dict[str, float]]], up: str) -> Picture | None:
+    """Bars by panel, kind and group, the kinds of a group side by side; a line at 1 is what they are measured by."""
+    shown = {title: kinds for title, kinds in panels.items() if any(kinds.values())}
+    if not shown:
+        return None
+    with drawing_style():
+        drawing = new_drawing(9.2, 2.9 * len(shown) + 0.6)
+        for axes, (title, kinds) in zip(
+            drawing.subplots(len(shown), 1, squeeze=False)[:, 0], shown.items(), strict=True
+        ):
+            groups = list(dict.fromkeys(group for values in kinds.values() for group in values))
+            width = 0.8 / len(kinds)
+            for number, (kind, values) in enumerate(kinds.items()):
+                places = [groups.index(group) + (number - (len(kinds) - 1) / 2) * width for group in values]
+                color = PALETTE[number % len(PALETTE)]
+                axes.bar(places, list(values.values()), width * 0.9, color=color, label=kind)
+            axes.axhline(1, color=INK, lw=1)
+            axes.set_xticks(range(len(groups)), groups)
+            axes.set(title=title, ylabel=up)
+            axes.grid(axis="y")
+        legend_below(drawing, axes, 2)
+        return Picture.of(name, caption, f"{caption}. {_bar_words(shown)}.", drawing)
+
+
+def _bar_words(panels: dict[str, dict[str, dict[str, float]]]) -> str:
+    return "; ".join(
+        f"{title}, {kind}: " + ", ".join(f"{group} {value:.2f}" for group, value in values.items())
+        for title, kinds in panels.items()
+        for kind, values in kinds.items()
+    )

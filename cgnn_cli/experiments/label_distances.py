@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from cgnn_cli.experiments.cells import DASH
+from cgnn_cli.experiments.drawing import can_draw, draw_bars
 from cgnn_cli.experiments.findings import Findings
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.experiments.walks import true_times
+from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Entry, Table
 
 FIGURES = ("adjacency", "weights", "adjacency_scaled", "weights_scaled")
@@ -41,7 +43,9 @@ def run(lab: Lab) -> Findings:
     caption = (
         "Squared distances to the label-similarity matrix; gain: how much nearer the weights are, at the best scales"
     )
-    findings.add("Distances to the labels", [DEFINITION, Table(caption, columns, rows, heads=2)])
+    findings.add(
+        "Distances to the labels", [DEFINITION, Table(caption, columns, rows, heads=2), *draw(findings.records)]
+    )
     findings.add_missing()
     return findings
 
@@ -64,3 +68,24 @@ def _shown(row: dict[str, Any]) -> list[Entry | str]:
         return [Entry(row["status"], "missing"), *[DASH] * len(FIGURES)]
     gain = DASH if row["gain"] is None else f"{row['gain']:+.1%}"
     return [*(f"{row[name]:,.0f}" for name in FIGURES), gain]
+
+
+def draw(records: list[dict[str, Any]]) -> list[Picture]:
+    """The distances of the weights as shares of those of the plain edges: as the paper compares them, and scaled."""
+    if not can_draw():
+        return []
+    panels = {
+        "as they are": _shares(records, "weights", "adjacency"),
+        "at the best multiple of each": _shares(records, "weights_scaled", "adjacency_scaled"),
+    }
+    caption = "Squared distance of the weights to the labels, as a share of the plain edges': below 1 they are nearer"
+    picture = draw_bars("label-similarity", caption, panels, "share")
+    return [picture] if picture else []
+
+
+def _shares(records: list[dict[str, Any]], figure: str, standard: str) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for row in records:
+        if row[figure] is not None and row[standard]:
+            found.setdefault(row["weights_kind"], {})[row["dataset"]] = row[figure] / row[standard]
+    return found

@@ -46,10 +46,11 @@ def records(lab: Lab, dataset: str, found: dict[str, Any] | Obtained) -> list[di
     for metric in PRINTED:
         printed = find_result("datasets", "", dataset, metric=metric)
         here = found[metric] if isinstance(found, dict) else None
-        notes = [STANDIN] if lab.is_standin(dataset) else list(STATISTICS.get((dataset, metric), ()))
+        standin = lab.is_standin(dataset)
+        notes = [STANDIN] if standin else list(STATISTICS.get((dataset, metric), ()))
         row: dict[str, Any] = {"dataset": dataset, "metric": metric, "here": here}
         row["paper"] = printed.value if printed else None
-        row["agrees"] = _agrees(here, row["paper"])
+        row["agrees"] = None if standin else _agrees(here, row["paper"])
         status, message = ("done", "") if isinstance(found, dict) else (found.status, found.message)
         rows.append(row | {"status": status, "message": message, "notes": notes})
     return rows

@@ -145,6 +145,7 @@ def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
 
 def test_label_similarity(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "label-similarity")
+    assert "figures/label-similarity.svg" in found.page
     figures = cgnn.ok("diagnose", "--dataset", "demo", "--store", store, "--json").json["summary"]["figures"]
     paper = found.row(weights_kind="svd, exp (paper)")
     for figure, value in figures["label_similarity"].items():
