@@ -123,7 +123,10 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
             {**PLAIN, **train(direction="undirected", teleport=0.2)},
             {**PLAIN, **train(direction="out", teleport=0.2)},
             {**PLAIN, **train(direction="out", teleport=0.1, propagation_steps=3, dropout=0.0)},
-            {**PLAIN, **train(direction="undirected", teleport=0.5)},
+            {
+                **PLAIN,
+                **train(direction="undirected", teleport=0.1, propagation_steps=2, feature_scaling="none", dropout=0.0),
+            },
         ],
         [
             {**DROPPED, **train(teleport=0.1)},
