@@ -276,6 +276,8 @@ EXTENDED: dict[str, list[Settings]] = {
         {**SIMILAR, **INVERSE, **train(knn_share=0.4, hidden=128, propagation_steps=20)},
         {**SIMILAR, **INVERSE, **train(knn_share=0.3, hidden=128, teleport=0.05)},
         {**SIMILAR, **RATIO},
+        {**SIMILAR, **INVERSE, **train(activation="tanh")},
+        {**SIMILAR, **INVERSE, **train(activation="tanh", knn_share=0.2)},
     ],
     "am-photo": [
         {**SHALLOW, **weights, **train(propagation="ppr", direction="undirected", propagation_steps=4, teleport=0.2)}
