@@ -33,7 +33,7 @@ def test_every_model_has_as_many_candidates_as_others_and_all_are_valid(tune: Mo
         assert {model for _, model, preset in cells if preset == "tuned"} == set(MODELS)
         for cell in cells:
             trials = tune.trials_of(cell, 2, {})
-            assert 2 <= len(trials) <= (6 if cell[2] == "extended" else 4)
+            assert 2 <= len(trials) <= (8 if cell[2] == "extended" else 4)
             for trial in trials:
                 settings = Settings.of(trial.settings, dataset)
                 train = settings.config("train")
