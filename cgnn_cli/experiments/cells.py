@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,8 @@ BESIDE = "Beside the paper, in %. Within one std: the difference is at most the 
 class Measured:
     """What came of a trial in an experiment, in a row and a column of its table, and what the paper has in its place.
 
-    expected: the number of runs that the protocol asks for. comparable: whether a difference says anything.
+    expected: the number of runs that the protocol asks for. comparable: whether a difference says anything. standin:
+    whether the graph is not the dataset.
     """
 
     row: str
@@ -34,6 +36,7 @@ class Measured:
     notes: tuple[str, ...] = ()
     comparable: bool = True
     origin: str = ""
+    standin: bool = False
 
     @property
     def mean(self) -> float | None:
@@ -72,14 +75,22 @@ class Measured:
         return "partial" if self.expected is not None and self.runs < self.expected else "done"
 
     def cell(self) -> Cell:
-        note = "" if self.mean is not None else self.status
+        note = self.status if self.mean is None else "stand-in" if self.standin else ""
         return Cell(self.mean, self.std, self.runs, self.expected, self.printed, note, self.result.keys.get("eval", ""))
+
+    def entry(self) -> Entry:
+        """Mean and deviation with the number of runs, for a table where nothing is ranked."""
+        cell = self.cell()
+        if cell.mean is None:
+            return Entry(cell.note, "missing")
+        return Entry(spread(cell.mean, cell.std), note=", ".join(filter(None, (cell.counted(), cell.note))))
 
     def to_json(self) -> dict[str, Any]:
         return {
             "dataset": self.result.trial.dataset,
             "row": self.row,
             "column": self.column,
+            "standin": self.standin,
             "status": self.status,
             "message": self.result.message,
             "test_accuracy": None if self.mean is None else round(self.mean / 100, 8),
@@ -101,9 +112,20 @@ class Measured:
 
 
 def accuracy_table(measured: Iterable[Measured], head: str, caption: str = ACCURACY) -> Table:
-    """Rows by columns, best bold and second underlined."""
+    """Rows by columns, best bold and second underlined; a stand-in has no best."""
+    measured = list(measured)
     cells: dict[tuple[RowName, str], Cell] = {((each.row,), each.column): each.cell() for each in measured}
-    return ScoreTable(caption, (head,), list(dict.fromkeys(column for _, column in cells)), cells).to_table()
+    table = ScoreTable(caption, (head,), list(dict.fromkeys(column for _, column in cells)), cells).to_table()
+    standins = {each.column for each in measured if each.standin}
+    rows = [
+        [_unranked(entry) if column in standins else entry for column, entry in zip(table.columns, row, strict=True)]
+        for row in table.entries()
+    ]
+    return dataclasses.replace(table, rows=rows)
+
+
+def _unranked(entry: Entry) -> Entry:
+    return dataclasses.replace(entry, emphasis="") if entry.emphasis in ("best", "second") else entry
 
 
 def beside_table(measured: Iterable[Measured], heads: tuple[str, str], caption: str = BESIDE) -> Table | None:
@@ -112,11 +134,9 @@ def beside_table(measured: Iterable[Measured], heads: tuple[str, str], caption: 
     for each in measured:
         if each.printed is None:
             continue
-        cell = each.cell()
-        shown = Entry(spread(cell.mean, cell.std), note=cell.counted()) if cell.mean is not None else Entry(each.status)
         gap = DASH if each.difference is None else f"{each.difference:+.2f}"
         paper, within = each.printed.text or DASH, WITHIN[each.within]
-        rows.append([each.row, each.column, shown, paper, gap, within, "; ".join(each.notes)])
+        rows.append([each.row, each.column, each.entry(), paper, gap, within, "; ".join(each.notes)])
     columns = (*heads, "here", "paper", "difference", "within one std", "notes")
     return Table(caption, columns, rows, heads=2, words=frozenset({5}), prose=frozenset({6})) if rows else None
 

@@ -31,7 +31,7 @@ def run(lab: Lab) -> Findings:
     for dataset in datasets:
         there = [each for each in measured if each.result.trial.dataset == dataset]
         blocks = [accuracy_table(there, "model"), beside_table(there, ("model", "version"))]
-        parts.append(Section(dataset, [block for block in blocks if block is not None]))
+        parts.append(Section(lab.shown(dataset), [block for block in blocks if block is not None]))
     findings.add("Both versions of each graph", [OPENING], parts)
     record_all(findings, measured)
     return findings

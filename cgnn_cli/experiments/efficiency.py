@@ -14,7 +14,7 @@ from cgnn_cli.experiments.rows import ROWS
 from cgnn_cli.experiments.table import EFFICIENCY
 from cgnn_cli.experiments.variants import cold_seconds
 from cgnn_cli.report.labels import Label
-from cgnn_cli.report.page import Section
+from cgnn_cli.report.page import Block, Section
 from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Entry, Table
 
@@ -30,7 +30,8 @@ def run(lab: Lab) -> Findings:
     parts = []
     for dataset in datasets:
         there = [each for each in measured if each.column == dataset]
-        parts.append(Section(dataset, [f"The paper: {_said(dataset)}.", time_table(there), *draw(lab, dataset, there)]))
+        blocks: list[Block] = [f"The paper: {_said(dataset)}.", time_table(there), *draw(lab, dataset, there)]
+        parts.append(Section(lab.shown(dataset), blocks))
     findings.add("Accuracy against time", [f"Seconds of one training and all stages before it; {TIMES}."], parts)
     record_all(findings, measured)
     for record, each in zip(findings.records, measured, strict=True):
@@ -54,9 +55,7 @@ def time_table(measured: Sequence[Measured]) -> Table:
             rows.append([each.row, Entry(each.status, "missing", each.result.message), "", "", ""])
         else:
             before = f"{each.result.preparation_seconds:,.2f}"
-            rows.append(
-                [each.row, f"{place}", f"{seconds:,.2f}", before, Entry(f"{each.mean:.2f}", note=each.cell().counted())]
-            )
+            rows.append([each.row, f"{place}", f"{seconds:,.2f}", before, each.entry()])
     columns = ("model", "place", "seconds", "before training", "test accuracy")
     return Table("Cold seconds as recorded when each artifact was made, and test accuracy in %", columns, rows)
 
@@ -72,5 +71,5 @@ def draw(lab: Lab, dataset: str, measured: Sequence[Measured]) -> list[Picture]:
         runs[each.result.trial.name].key: Label(each.row, "") for each in measured if each.result.trial.name in runs
     }
     unique = {run.key: run for run in runs.values()}
-    picture = draw_time(f"time-{dataset}", dataset, list(unique.values()), labels)
+    picture = draw_time(f"time-{dataset}", lab.shown(dataset), list(unique.values()), labels)
     return [picture] if picture else []

@@ -90,7 +90,7 @@ def _measured(lab: Lab, plan: Planned, result: TrialResult) -> Measured:
     standin = lab.is_standin(plan.trial.dataset)
     notes = (*plan.notes, *((STANDIN,) if standin else ()))
     expected = lab.split_count(plan.trial.dataset, plan.trial.settings)
-    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin, plan.origin)
+    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin, plan.origin, standin)
 
 
 def record_all(findings: Findings, measured: Sequence[Measured]) -> None:

@@ -50,7 +50,7 @@ def run(lab: Lab) -> Findings:
     chosen = {dataset: best for dataset, rows in found.items() if (best := best_of(rows)) is not None}
     measured = measure(lab, [_final(lab, dataset, best) for dataset, best in chosen.items()])
     findings = Findings()
-    findings.add("What was chosen", [OPENING, choice_table(found, chosen)])
+    findings.add("What was chosen", [OPENING, choice_table(lab, found, chosen)])
     findings.add("Accuracy of the choice", [accuracy_table(measured, "model")] if measured else [])
     findings.add("Beside the paper", [beside_table(measured, ("model", "dataset"))])
     record_all(findings, measured)
@@ -85,7 +85,7 @@ def _final(lab: Lab, dataset: str, best: TrialResult) -> Planned:
     )
 
 
-def choice_table(found: dict[str, list[TrialResult]], chosen: dict[str, TrialResult]) -> Table:
+def choice_table(lab: Lab, found: dict[str, list[TrialResult]], chosen: dict[str, TrialResult]) -> Table:
     """The chosen values beside the paper's, and how many combinations were tried."""
     rows: list[list[Entry | str]] = []
     for dataset, results in found.items():
@@ -94,7 +94,7 @@ def choice_table(found: dict[str, list[TrialResult]], chosen: dict[str, TrialRes
         best = chosen.get(dataset)
         cells = [_beside(f"train.{name}", best, paper.settings if paper else {}) for name in RANGES]
         accuracy = f"{100 * best.mean_validation_accuracy:.2f}" if best else DASH
-        rows.append([dataset, *cells, accuracy, f"{done} of {len(results)}"])
+        rows.append([lab.shown(dataset), *cells, accuracy, f"{done} of {len(results)}"])
     columns = ("dataset", *(name.replace("_", " ") for name in RANGES), "validation accuracy", "combinations")
     return Table("What the search chose, and in brackets what the paper prints", columns, rows)
 

@@ -195,6 +195,10 @@ class Lab:
         """Whether what stands here for a dataset is not the graph of that name."""
         return "standin" in self.graph_summary(dataset)
 
+    def shown(self, dataset: str) -> str:
+        """The name of a dataset on a page; a stand-in is named as one."""
+        return f"{dataset} (stand-in)" if self.is_standin(dataset) else dataset
+
     def graph_summary(self, dataset: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
         """The figures of a graph that are known without loading it; empty where it cannot be had."""
         try:

@@ -39,12 +39,12 @@ def run(lab: Lab) -> Findings:
         for kind, settings in weights_of(lab, dataset).items():
             findings.records.append(_record(lab, dataset, kind, settings))
     columns = ("dataset", "weights", "A + A^T", "C_in + C_out", "A + A^T, scaled", "C_in + C_out, scaled", "gain")
-    rows = [[row["dataset"], row["weights_kind"], *_shown(row)] for row in findings.records]
+    rows = [[lab.shown(row["dataset"]), row["weights_kind"], *_shown(row)] for row in findings.records]
     caption = (
         "Squared distances to the label-similarity matrix; gain: how much nearer the weights are, at the best scales"
     )
     findings.add(
-        "Distances to the labels", [DEFINITION, Table(caption, columns, rows, heads=2), *draw(findings.records)]
+        "Distances to the labels", [DEFINITION, Table(caption, columns, rows, heads=2), *draw(lab, findings.records)]
     )
     findings.add_missing()
     return findings
@@ -57,7 +57,8 @@ def _record(lab: Lab, dataset: str, kind: str, settings: dict[str, Any]) -> dict
     graph = lab.obtain("graph", dataset)
     missing = times if times.data is None else graph
     found = label_similarity(graph.data, times.data) if missing.data is not None else None
-    row: dict[str, Any] = {"dataset": dataset, "weights_kind": kind, "status": missing.status}
+    row: dict[str, Any] = {"dataset": dataset, "standin": lab.is_standin(dataset), "weights_kind": kind}
+    row["status"] = missing.status
     row |= {name: found[name] if found else None for name in FIGURES}
     gain = 1 - found["weights_scaled"] / found["adjacency_scaled"] if found and found["adjacency_scaled"] else None
     return row | {"gain": gain, "message": missing.message}
@@ -70,22 +71,22 @@ def _shown(row: dict[str, Any]) -> list[Entry | str]:
     return [*(f"{row[name]:,.0f}" for name in FIGURES), gain]
 
 
-def draw(records: list[dict[str, Any]]) -> list[Picture]:
+def draw(lab: Lab, records: list[dict[str, Any]]) -> list[Picture]:
     """The distances of the weights as shares of those of the plain edges: as the paper compares them, and scaled."""
     if not can_draw():
         return []
     panels = {
-        "as they are": _shares(records, "weights", "adjacency"),
-        "at the best multiple of each": _shares(records, "weights_scaled", "adjacency_scaled"),
+        "as they are": _shares(lab, records, "weights", "adjacency"),
+        "at the best multiple of each": _shares(lab, records, "weights_scaled", "adjacency_scaled"),
     }
     caption = "Squared distance of the weights to the labels, as a share of the plain edges': below 1 they are nearer"
     picture = draw_bars("label-similarity", caption, panels, "share")
     return [picture] if picture else []
 
 
-def _shares(records: list[dict[str, Any]], figure: str, standard: str) -> dict[str, dict[str, float]]:
+def _shares(lab: Lab, records: list[dict[str, Any]], figure: str, standard: str) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for row in records:
         if row[figure] is not None and row[standard]:
-            found.setdefault(row["weights_kind"], {})[row["dataset"]] = row[figure] / row[standard]
+            found.setdefault(row["weights_kind"], {})[lab.shown(row["dataset"])] = row[figure] / row[standard]
     return found

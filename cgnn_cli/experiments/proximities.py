@@ -39,7 +39,9 @@ def run(lab: Lab) -> Findings:
         [row, *(_shown(effective.get((row, column))) for column in columns)]
         for row in dict.fromkeys(each.row for each in measured)
     ]
-    neighbours = Table("Effective out-neighbours, of all, mean over the nodes", ["weights", *columns], rows)
+    neighbours = Table(
+        "Effective out-neighbours, of all, mean over the nodes", ["weights", *map(lab.shown, columns)], rows
+    )
     findings.add("Proximity and scale", [OPENING, accuracy_table(measured, "weights"), neighbours])
     return findings
 

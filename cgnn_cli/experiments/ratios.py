@@ -33,17 +33,17 @@ def run(lab: Lab) -> Findings:
     found = {dataset: ratios_of(lab, dataset) for dataset in datasets}
     spread_rows: list[list[Entry | str]] = []
     for dataset, ratio in found.items():
-        row = _ratio_record(dataset, ratio)
+        row = _ratio_record(lab, dataset, ratio)
         findings.records.append(row)
         shown: list[Entry | str] = [f"{value:.3f}" for value in row["quantiles"]] or [Entry(row["status"], "missing")]
         rank = DASH if row["spearman_with_pi"] is None else f"{row['spearman_with_pi']:.4f}"
-        spread_rows.append([dataset, *shown, *[DASH] * (len(QUANTILES) - len(shown)), rank])
+        spread_rows.append([lab.shown(dataset), *shown, *[DASH] * (len(QUANTILES) - len(shown)), rank])
     columns = ("dataset", *(f"{level:.0%}" for level in QUANTILES), "Spearman of c with 1/pi_i + 1/pi_j")
     table = Table("Quantiles of the ratio over the edges", columns, spread_rows)
-    findings.add("The ratio", [RATIO, table, *draw(found)])
+    findings.add("The ratio", [RATIO, table, *draw(lab, found)])
     neighbours = [record for dataset in datasets for record in _neighbours(lab, dataset)]
     findings.records += neighbours
-    findings.add("Effective neighbours", [neighbour_table(neighbours)])
+    findings.add("Effective neighbours", [neighbour_table(lab, neighbours)])
     findings.add_missing()
     return findings
 
@@ -66,8 +66,9 @@ def _ratio(times: CommuteTimes, dilap: Dilap) -> Ratio:
     return times.commute[known] / base[known], spearman(times.commute[known], base[known])
 
 
-def _ratio_record(dataset: str, found: Ratio | Obtained) -> dict[str, Any]:
-    row: dict[str, Any] = {"dataset": dataset, "figure": "ratio", "quantiles": [], "spearman_with_pi": None}
+def _ratio_record(lab: Lab, dataset: str, found: Ratio | Obtained) -> dict[str, Any]:
+    row: dict[str, Any] = {"dataset": dataset, "standin": lab.is_standin(dataset), "figure": "ratio"}
+    row |= {"quantiles": [], "spearman_with_pi": None}
     if isinstance(found, Obtained):
         return row | {"status": found.status, "message": found.message}
     values, rank = found
@@ -79,15 +80,16 @@ def _neighbours(lab: Lab, dataset: str) -> list[dict[str, Any]]:
     rows = []
     for kind, settings in weights_of(lab, dataset).items():
         obtained = lab.obtain("commute", dataset, settings)
-        row: dict[str, Any] = {"dataset": dataset, "figure": "effective neighbours", "weights": kind}
+        row: dict[str, Any] = {"dataset": dataset, "standin": lab.is_standin(dataset), "weights": kind}
+        row["figure"] = "effective neighbours"
         summary = obtained.header.summary if obtained.header else {}
         row |= {side: summary.get(f"effective_neighbours_{side}") or None for side in ("out", "in")}
         rows.append(row | {"status": obtained.status, "message": obtained.message})
     return rows
 
 
-def neighbour_table(records: list[dict[str, Any]]) -> Table:
-    rows = [[row["dataset"], row["weights"], _side(row, "out"), _side(row, "in")] for row in records]
+def neighbour_table(lab: Lab, records: list[dict[str, Any]]) -> Table:
+    rows = [[lab.shown(row["dataset"]), row["weights"], _side(row, "out"), _side(row, "in")] for row in records]
     caption = "Effective neighbours (exp of the entropy of a node's weights), of all, mean over the nodes"
     return Table(caption, ("dataset", "weights", "out", "in"), rows, heads=2)
 
@@ -99,14 +101,14 @@ def _side(row: dict[str, Any], side: str) -> Entry | str:
     return f"{found['mean']:.2f} of {found['neighbours']:.2f}" if found else DASH
 
 
-def draw(found: dict[str, Ratio | Obtained]) -> list[Picture]:
+def draw(lab: Lab, found: dict[str, Ratio | Obtained]) -> list[Picture]:
     """The distribution of the ratio of each dataset."""
     if not can_draw():
         return []
     levels = np.linspace(0, 1, 201)
     curves = [
         Curve(
-            dataset,
+            lab.shown(dataset),
             [
                 (float(value), 100 * level, 0.0)
                 for value, level in zip(np.quantile(each[0], levels), levels, strict=True)

@@ -32,7 +32,7 @@ def run_commute(lab: Lab) -> Findings:
     columns = ("dataset", "times", "delta", "paper's delta", "difference", "edges", "of all", "notes")
     rows = [
         [
-            row["dataset"],
+            lab.shown(row["dataset"]),
             row["times"],
             f"{row['here']:.5f}" if row["here"] is not None else Entry(row["status"], "missing"),
             _figure(row["paper"], ".5f"),
@@ -81,7 +81,7 @@ def run_density(lab: Lab) -> Findings:
     columns = ("dataset", "new edges", "increase", "with self-loops", "paper's increase", "difference", "notes")
     rows = [
         [
-            row["dataset"],
+            lab.shown(row["dataset"]),
             _figure(row["added_edges"], ",d"),
             f"{row['here']:.1%}" if row["here"] is not None else Entry(row["status"], "missing"),
             _figure(row["with_self_loops"], ".1%"),
@@ -105,6 +105,7 @@ def _beside(
     return {
         "paper": paper,
         "difference": None if here is None or paper is None or standin else here - paper,
+        "standin": standin,
         "status": obtained.status,
         "message": obtained.message,
         "notes": [STANDIN] if standin else [],

@@ -11,7 +11,7 @@ from cgnn_cli.experiments.lab import QUICK, Lab
 from cgnn_cli.experiments.paper import find_result
 from cgnn_cli.experiments.rows import ROWS, Chosen
 from cgnn_cli.experiments.table import SENSITIVITY
-from cgnn_cli.report.page import Section
+from cgnn_cli.report.page import Block, Section
 from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Table
 
@@ -28,7 +28,8 @@ def run(lab: Lab) -> Findings:
     parts = []
     for dataset in datasets:
         there = [each for each in measured if each.column == dataset]
-        parts.append(Section(dataset, [accuracy_table(there, "varied"), best_table(there), *draw(lab, dataset, there)]))
+        blocks: list[Block] = [accuracy_table(there, "varied"), best_table(there), *draw(lab, dataset, there)]
+        parts.append(Section(lab.shown(dataset), blocks))
     findings.add("Layers and width", ["All other settings are the paper's for the dataset."], parts)
     record_all(findings, measured)
     return findings
@@ -70,5 +71,5 @@ def draw(lab: Lab, dataset: str, measured: Sequence[Measured]) -> list[Picture]:
         there = [(value, found[f"{option} {value}"]) for value in values]
         points = [(float(value), each.mean, each.std or 0.0) for value, each in there if each.mean is not None]
         curves.append(Curve(option, points))
-    picture = draw_curves(f"sensitivity-{dataset}", f"Sensitivity of CGNN on {dataset}", curves)
+    picture = draw_curves(f"sensitivity-{dataset}", f"Sensitivity of CGNN on {lab.shown(dataset)}", curves)
     return [picture] if picture else []

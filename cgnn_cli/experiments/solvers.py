@@ -12,7 +12,6 @@ from cgnn_cli.experiments.lab import Lab, Obtained
 from cgnn_cli.experiments.rows import ROWS, Chosen
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.report.page import Section
-from cgnn_cli.report.scores import spread
 from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Entry, Table
 
@@ -43,7 +42,7 @@ def run(lab: Lab) -> Findings:
     for dataset in datasets:
         there = [each for each in measured if each.column == dataset]
         checked = {each.row: _verified(lab, each) for each in there}
-        parts.append(Section(dataset, [table_of(lab, there, checked), *draw(dataset, there, checked)]))
+        parts.append(Section(lab.shown(dataset), [table_of(lab, there, checked), *draw(lab, dataset, there, checked)]))
         for record in findings.records:
             if record.get("dataset") == dataset:
                 record["verify"] = _figures(checked[record["row"]])
@@ -82,12 +81,8 @@ def table_of(lab: Lab, measured: Sequence[Measured], checked: dict[str, Obtained
     rows: list[list[Entry | str]] = []
     for each in measured:
         found = _figures(checked[each.row])
-        cell = each.cell()
-        accuracy = (
-            Entry(spread(cell.mean, cell.std), note=cell.counted()) if cell.mean is not None else Entry(each.status)
-        )
         seconds = _seconds(lab, each)
-        rows.append([each.row, accuracy, *_errors(found), DASH if seconds is None else f"{seconds:,.2f}"])
+        rows.append([each.row, each.entry(), *_errors(found), DASH if seconds is None else f"{seconds:,.2f}"])
     columns = ("solver", "test accuracy", "median error", "95th percentile", "Spearman", "seconds")
     caption = f"Test accuracy in %, error of c on {VERIFIED} edges, and seconds of the commute stage"
     return Table(caption, columns, rows)
@@ -109,7 +104,7 @@ def _seconds(lab: Lab, each: Measured) -> float | None:
     return header.seconds if header else None
 
 
-def draw(dataset: str, measured: Sequence[Measured], checked: dict[str, Obtained]) -> list[Picture]:
+def draw(lab: Lab, dataset: str, measured: Sequence[Measured], checked: dict[str, Obtained]) -> list[Picture]:
     """Accuracy against the error."""
     if not can_draw():
         return []
@@ -118,6 +113,6 @@ def draw(dataset: str, measured: Sequence[Measured], checked: dict[str, Obtained
         found = _figures(checked[each.row])
         if each.mean is not None and found and found["median_relative_error"] is not None:
             points.append(Point(each.row, found["median_relative_error"], each.mean, each.std or 0.0))
-    caption = f"Accuracy on {dataset} against the median relative error of the commute times"
+    caption = f"Accuracy on {lab.shown(dataset)} against the median relative error of the commute times"
     picture = draw_points(f"solvers-{dataset}", caption, points, "median relative error of c")
     return [picture] if picture else []

@@ -25,8 +25,8 @@ def run(lab: Lab) -> Findings:
         found = _statistics(lab, dataset)
         findings.records += records(lab, dataset, found)
         if isinstance(found, dict):
-            figures[dataset] = found
-    findings.add("Beside the paper", [beside(findings.records)])
+            figures[lab.shown(dataset)] = found
+    findings.add("Beside the paper", [beside(lab, findings.records)])
     findings.add("More about the graphs", [own_table(figures)] if figures else [])
     findings.add_missing()
     return findings
@@ -50,6 +50,7 @@ def records(lab: Lab, dataset: str, found: dict[str, Any] | Obtained) -> list[di
         notes = [STANDIN] if standin else list(STATISTICS.get((dataset, metric), ()))
         row: dict[str, Any] = {"dataset": dataset, "metric": metric, "here": here}
         row["paper"] = printed.value if printed else None
+        row["standin"] = standin
         row["agrees"] = None if standin else _agrees(here, row["paper"])
         status, message = ("done", "") if isinstance(found, dict) else (found.status, found.message)
         rows.append(row | {"status": status, "message": message, "notes": notes})
@@ -61,11 +62,11 @@ def _agrees(here: float | None, paper: float | None) -> bool | None:
     return None if here is None or paper is None else round(here, 2) == round(paper, 2)
 
 
-def beside(records: list[dict[str, Any]]) -> Table:
+def beside(lab: Lab, records: list[dict[str, Any]]) -> Table:
     said = {True: "yes", False: "no", None: DASH}
     rows = [
         [
-            row["dataset"],
+            lab.shown(row["dataset"]),
             row["metric"],
             _number(row["here"]) if row["here"] is not None else Entry(row["status"], "missing"),
             _number(row["paper"]),

@@ -59,5 +59,5 @@ def draw(lab: Lab, measured: Sequence[Measured]) -> list[Picture]:
         there = [each for each in measured if each.column == dataset and each.result.trial.name in runs]
         shown = {runs[each.result.trial.name].key: Label(each.row, "") for each in there}
         chosen = {runs[each.result.trial.name].key: runs[each.result.trial.name] for each in there}
-        pictures.append(draw_scores(f"scores-{dataset}", dataset, list(chosen.values()), shown))
+        pictures.append(draw_scores(f"scores-{dataset}", lab.shown(dataset), list(chosen.values()), shown))
     return [picture for picture in pictures if picture is not None]

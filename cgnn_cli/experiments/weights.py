@@ -45,7 +45,7 @@ def run(lab: Lab) -> Findings:
         blocks: list[Block] = (
             [comparison_table(comparisons, labels)] if comparisons else ["Nothing can be compared yet."]
         )
-        parts.append(Section(dataset, blocks))
+        parts.append(Section(lab.shown(dataset), blocks))
         findings.records += [_record(dataset, each, labels) for each in comparisons]
     findings.sections.insert(1, Section("Weights against no weights", [OPENING], parts))
     return findings

@@ -1,6 +1,7 @@
 """`cgnn reproduce NAME --quick`: each experiment through the front door, its figures against other ways to get them."""
 
 import csv
+import dataclasses
 import json
 import statistics
 from pathlib import Path
@@ -9,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.experiments.table import EXPERIMENTS
 from cgnn_cli.store import artifact as files
+from tests.cli.test_datasets import TOY, write_toy
 from tests.conftest import REAL_DATA
 from tests.front_door import FrontDoor
 
@@ -225,6 +228,33 @@ def test_ratios(cgnn: FrontDoor, store: Path) -> None:
     assert found.row(figure="ratio")["quantiles"][2] == pytest.approx(commute["ratio"]["median"])
     row = found.row(weights="true times, ratio 0.5")
     assert row["out"] == commute["effective_neighbours_out"]
+
+
+@pytest.fixture
+def standin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[object, ...]:
+    """Options that take a stand-in for the dataset `toy`."""
+    write_toy(tmp_path / "mirror")
+    known = dataclasses.replace(TOY, expected={**TOY.expected, "edges": 195})
+    monkeypatch.setitem(BENCHMARKS, "toy", known)
+    return ("--datasets", "toy", "--accept-standin", "--mirror", tmp_path / "mirror", "--data", tmp_path / "data")
+
+
+@pytest.mark.parametrize("name", ["datasets", "rewiring-commute", "rewiring-density", "label-similarity", "ratios"])
+def test_a_stand_in_is_named_in_all_tables(name: str, standin: tuple[object, ...], cgnn: FrontDoor) -> None:
+    found = quick(cgnn, Path("own"), name, *standin)
+    assert {(row["dataset"], row["standin"]) for row in found.records} == {("toy", True)}
+    assert "| toy (stand-in) |" in found.page and "| toy |" not in found.page
+    for picture in Path("out").glob("figures/*.svg"):
+        assert "toy (stand-in)" in picture.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["table1", "efficiency"])
+def test_scores_on_a_stand_in_are_marked_and_not_ranked(
+    name: str, standin: tuple[object, ...], cgnn: FrontDoor
+) -> None:
+    found = quick(cgnn, Path("own"), name, *standin, "--models", "linear,mlp")
+    assert found.page.count("(2, stand-in) |") == 2 and "| **" not in found.page and "<u>" not in found.page
+    assert "on toy (stand-in)" in found.page and all(row["standin"] for row in found.records)
 
 
 def test_a_failed_dataset_is_shown_and_the_rest_goes_on(cgnn: FrontDoor, store: Path) -> None:

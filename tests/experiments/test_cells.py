@@ -81,3 +81,17 @@ def test_tables_mark_partial_and_failed_cells() -> None:
 def test_no_table_without_figures_of_the_paper() -> None:
     cells = [Measured("CGNN", "demo", result(0.8), 1)]
     assert beside_table(cells, ("model", "dataset")) is None and failures(cells) is None
+
+
+def test_a_stand_in_is_marked_and_has_no_best() -> None:
+    cells = [
+        Measured(row, column, result(accuracy), 1, standin=column == "toy")
+        for column in ("toy", "demo")
+        for row, accuracy in (("CGNN", 0.8), ("GCN", 0.7))
+    ]
+    text = to_markdown(accuracy_table(cells, "model"))
+    assert "| CGNN | 80.00 (1, stand-in) | **80.00** (1) |" in text
+    assert "| GCN | 70.00 (1, stand-in) | <u>70.00</u> (1) |" in text
+    assert [cell.to_json()["standin"] for cell in cells] == [True, True, False, False]
+    missing = Measured("GCN", "toy", result(status="failed"), 1, standin=True)
+    assert "| GCN | failed |" in to_markdown(accuracy_table([missing], "model"))
