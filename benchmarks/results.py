@@ -23,7 +23,7 @@ from cgnn_cli.commands.console import Talker
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.configs import ComputeConfig, SourceConfig, TrainConfig
 from cgnn_cli.experiments.paper import NAMES, find_result
-from cgnn_cli.experiments.rows import ROWS
+from cgnn_cli.experiments.rows import ROWS, joined_title
 from cgnn_cli.models.table import direction_of
 from cgnn_cli.report.paired import holm, paired_difference
 from cgnn_cli.settings import Settings
@@ -150,11 +150,28 @@ def _spread(values: list[float]) -> str:
     return f"{100 * statistics.fmean(values):.2f} ± {100 * statistics.pstdev(values):.2f}"
 
 
+def pairs_on(dataset: str) -> Iterator[tuple[str, str, str]]:
+    """The rows to compare, and what to call the second; rows with equal settings on a dataset are compared once."""
+    groups: list[tuple[str, list[str]]] = []
+    for name, other in PAIRS:
+        same = [rows for first, rows in groups if first == name and _equal(rows[0], other, dataset)]
+        if same:
+            same[0].append(other)
+        else:
+            groups.append((name, [other]))
+    for name, others in groups:
+        yield name, others[0], joined_title(ROWS[other].title for other in others)
+
+
+def _equal(row: str, other: str, dataset: str) -> bool:
+    return ROWS[row].on(dataset).settings == ROWS[other].on(dataset).settings
+
+
 def paired(results: Results) -> str:
     """The differences split by split, with p values that know how many comparisons were made."""
     rows, p_values = [], []
     for dataset in (*DATASETS, *FILTERED):
-        for name, other in PAIRS:
+        for name, other, against in pairs_on(dataset):
             first, second = (results.get(Cell(row, dataset)) for row in (name, other))
             if (
                 first is None
@@ -167,7 +184,7 @@ def paired(results: Results) -> str:
             error = "" if gaps.error is None else f" ± {100 * gaps.error:.2f}"
             cells = (
                 dataset,
-                f"{ROWS[name].title} - {ROWS[other].title}",
+                f"{ROWS[name].title} - {against}",
                 f"{100 * gaps.mean:+.2f}{error}{mark}",
                 str(runs),
             )

@@ -1,5 +1,6 @@
 """benchmarks/commute.py and training.py run from end to end on tiny graphs; the networks they compare are the same."""
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
+from cgnn_cli.experiments.rows import ROWS
 
 ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(r"\d[\d,.]*(?:e[+-]?\d+)?")
@@ -106,3 +109,19 @@ def test_missing_peers_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         section = part_of_it(setting)
         assert "not installed" in section.text
         assert [line.cells[2:] for line in section.lines] == [("not installed", "not measured")]
+
+
+def test_pairs_with_equal_settings_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    results = import_module("results")
+    title = ROWS["cgnn-pi"].title
+    assert [other for name, other, _ in results.pairs_on("demo") if name == "cgnn"] == [
+        "cgnn-none",
+        "cgnn-pi",
+        "dirgnn",
+    ]
+    monkeypatch.setitem(ROWS, "cgnn-pi", dataclasses.replace(ROWS["cgnn-none"], title=title))
+    assert [row for row in results.pairs_on("demo") if row[0] == "cgnn"] == [
+        ("cgnn", "cgnn-none", "CGNN, no weights (= pi-only)"),
+        ("cgnn", "dirgnn", "DirGNN"),
+    ]

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from cgnn_cli.experiments.cells import Measured
 from cgnn_cli.experiments.drawing import can_draw
-from cgnn_cli.experiments.findings import Findings, measure, planned, record_all
+from cgnn_cli.experiments.findings import Findings, labels_of, measure, planned, record_all, runs_of
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import find_result
 from cgnn_cli.experiments.remarks import TIMES
 from cgnn_cli.experiments.rows import ROWS
 from cgnn_cli.experiments.table import EFFICIENCY
 from cgnn_cli.experiments.variants import cold_seconds
-from cgnn_cli.report.labels import Label
 from cgnn_cli.report.page import Block, Section
 from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Entry, Table
@@ -66,10 +65,6 @@ def draw(lab: Lab, dataset: str, measured: Sequence[Measured]) -> list[Picture]:
         return []
     from cgnn_cli.report.figures import draw_time
 
-    runs = lab.runs([each.result for each in measured])
-    labels = {
-        runs[each.result.trial.name].key: Label(each.row, "") for each in measured if each.result.trial.name in runs
-    }
-    unique = {run.key: run for run in runs.values()}
-    picture = draw_time(f"time-{dataset}", lab.shown(dataset), list(unique.values()), labels)
+    runs = runs_of(lab, measured)
+    picture = draw_time(f"time-{dataset}", lab.shown(dataset), [run for run, _ in runs.values()], labels_of(runs))
     return [picture] if picture else []

@@ -10,8 +10,10 @@ from cgnn_cli.experiments.cells import STANDIN, Measured, failures, origins
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
-from cgnn_cli.experiments.rows import Chosen, Row
+from cgnn_cli.experiments.rows import Chosen, Row, joined_title
+from cgnn_cli.report.labels import Label
 from cgnn_cli.report.page import Block, Details, Section
+from cgnn_cli.report.runs import Run
 from cgnn_cli.report.table import Table
 from cgnn_cli.trials import Trial, TrialResult
 
@@ -91,6 +93,22 @@ def _measured(lab: Lab, plan: Planned, result: TrialResult) -> Measured:
     notes = (*plan.notes, *((STANDIN,) if standin else ()))
     expected = lab.split_count(plan.trial.dataset, plan.trial.settings)
     return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin, plan.origin, standin)
+
+
+def runs_of(lab: Lab, measured: Iterable[Measured]) -> dict[str, tuple[Run, list[Measured]]]:
+    """The runs of cells by key, each with its cells: rows whose settings are equal on a dataset are one run."""
+    measured = list(measured)
+    runs = lab.runs([each.result for each in measured])
+    found: dict[str, tuple[Run, list[Measured]]] = {}
+    for each in measured:
+        if (run := runs.get(each.result.trial.name)) is not None:
+            found.setdefault(run.key, (run, []))[1].append(each)
+    return found
+
+
+def labels_of(runs: dict[str, tuple[Run, list[Measured]]]) -> dict[str, Label]:
+    """What to call each run: the titles of all its rows."""
+    return {key: Label(joined_title(each.row for each in cells), "") for key, (_, cells) in runs.items()}
 
 
 def record_all(findings: Findings, measured: Sequence[Measured]) -> None:

@@ -110,6 +110,13 @@ ROWS: dict[str, Row] = {
 }
 
 
+def joined_title(titles: Iterable[str]) -> str:
+    """The titles of rows that are one and the same run: `CGNN, no weights (= pi-only)`."""
+    first, *others = dict.fromkeys(titles)
+    start = f"{first.rpartition(', ')[0]}, "
+    return f"{first} (= {', '.join(other.removeprefix(start) for other in others)})" if others else first
+
+
 def chosen_rows(usual: Iterable[str], wanted: Iterable[str] = ()) -> dict[str, Row]:
     """The rows of an experiment that are asked for: by their own name, or by a model with all its rows."""
     usual, wanted = list(usual), list(wanted)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 from cgnn_cli.experiments.cells import Measured, accuracy_table, beside_table
 from cgnn_cli.experiments.drawing import can_draw
-from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
+from cgnn_cli.experiments.findings import Findings, Planned, labels_of, measure, planned, record_all, runs_of
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import NAMES, find_result
 from cgnn_cli.experiments.rows import ROWS
 from cgnn_cli.experiments.table import ALL
-from cgnn_cli.report.labels import Label
 from cgnn_cli.report.style import Picture
 
 OWN = ("cgnn", "cgnn-paper")  # the rows that the paper's CGNN stands beside; it has no controls and no extension
@@ -53,11 +52,9 @@ def draw(lab: Lab, measured: Sequence[Measured]) -> list[Picture]:
         return []
     from cgnn_cli.report.figures import draw_scores
 
-    runs = lab.runs([each.result for each in measured])
     pictures = []
     for dataset in dict.fromkeys(each.column for each in measured):
-        there = [each for each in measured if each.column == dataset and each.result.trial.name in runs]
-        shown = {runs[each.result.trial.name].key: Label(each.row, "") for each in there}
-        chosen = {runs[each.result.trial.name].key: runs[each.result.trial.name] for each in there}
-        pictures.append(draw_scores(f"scores-{dataset}", lab.shown(dataset), list(chosen.values()), shown))
+        runs = runs_of(lab, [each for each in measured if each.column == dataset])
+        shown = [run for run, _ in runs.values()]
+        pictures.append(draw_scores(f"scores-{dataset}", lab.shown(dataset), shown, labels_of(runs)))
     return [picture for picture in pictures if picture is not None]

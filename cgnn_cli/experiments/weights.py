@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from cgnn_cli.experiments.cells import Measured, accuracy_table
-from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
+from cgnn_cli.experiments.findings import Findings, Planned, labels_of, measure, planned, record_all, runs_of
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.report.comparisons import Comparison, comparison_table
@@ -41,7 +40,7 @@ def run(lab: Lab) -> Findings:
     for dataset in datasets:
         there = {name: each for (place, name), each in measured.items() if place == dataset}
         comparisons = compare(lab, there)
-        labels = {comparison.key: label for comparison, label in _labels(lab, there)}
+        labels = labels_of(runs_of(lab, there.values()))
         blocks: list[Block] = (
             [comparison_table(comparisons, labels)] if comparisons else ["Nothing can be compared yet."]
         )
@@ -52,25 +51,22 @@ def run(lab: Lab) -> Findings:
 
 
 def compare(lab: Lab, measured: dict[str, Measured]) -> list[Comparison]:
-    """Each form against each of its controls, where both were done on the same splits, at least two."""
+    """Each form against each of its controls, where both were done on the same splits, at least two.
+
+    Controls that are one and the same run are compared once: Holm's correction is for different hypotheses.
+    """
     runs = lab.runs([each.result for each in measured.values()])
-    pairs = []
+    pairs: dict[tuple[str, str], tuple[Run, Run]] = {}
     for form in FORMS:
         for control in CONTROLS:
             names = [measured[name].result.trial.name for name in (form, f"{form}-{control}") if name in measured]
             if len(names) == 2 and all(name in runs for name in names):
                 first, second = (runs[name] for name in names)
                 if first.splits == second.splits and len(first.splits) > 1 and first.key != second.key:
-                    pairs.append((first, second))
-    found = [paired_difference(first.accuracies, second.accuracies) for first, second in pairs]
+                    pairs[first.key, second.key] = (first, second)
+    found = [paired_difference(first.accuracies, second.accuracies) for first, second in pairs.values()]
     corrected = holm([paired.t_test for paired in found])
-    return [Comparison(*pair, paired, p) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
-
-
-def _labels(lab: Lab, measured: dict[str, Measured]) -> Sequence[tuple[Run, Label]]:
-    runs = lab.runs([each.result for each in measured.values()])
-    there = [each for each in measured.values() if each.result.trial.name in runs]
-    return [(runs[each.result.trial.name], Label(each.row, "")) for each in there]
+    return [Comparison(*pair, paired, p) for pair, paired, p in zip(pairs.values(), found, corrected, strict=True)]
 
 
 def _record(dataset: str, each: Comparison, labels: dict[str, Label]) -> dict[str, Any]:

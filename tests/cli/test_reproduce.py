@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
+from cgnn_cli.experiments.rows import PLAIN_EXTENDED
 from cgnn_cli.experiments.table import EXPERIMENTS
 from cgnn_cli.store import artifact as files
 from tests.cli.test_datasets import TOY, write_toy
@@ -219,6 +220,23 @@ def test_weights(cgnn: FrontDoor, store: Path) -> None:
         gaps = [a - b for a, b in zip(first, second, strict=True)]
         assert each["mean_difference"] == pytest.approx(statistics.fmean(gaps))
         assert each["standard_error"] == pytest.approx(statistics.stdev(gaps) / 2**0.5)
+
+
+def test_controls_that_are_one_run_are_compared_and_drawn_once(
+    cgnn: FrontDoor, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the proximity ratio, pi-only has equal weights: the run without weights."""
+    monkeypatch.setitem(PLAIN_EXTENDED, "commute.proximity", "ratio")
+    monkeypatch.setitem(PLAIN_EXTENDED, "commute.scale", "0.5")
+    rows = ("--models", "cgnn-extended,cgnn-extended-none,cgnn-extended-pi")
+    found = quick(cgnn, store, "weights", *rows)
+    one = "CGNN (extended), no weights (= pi-only)"
+    comparison = found.row(column="comparison")
+    assert comparison["against"] == one and found.page.count(f"| {one} |") == 1
+    assert len(found.rows(column="demo")) == 3 and len({row["key"] for row in found.rows(column="demo")}) == 2
+    quick(cgnn, store, "table1", *rows)
+    drawn = Path("out/figures/scores-demo.svg").read_text(encoding="utf-8")
+    assert one in drawn
 
 
 def test_ratios(cgnn: FrontDoor, store: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from cgnn_cli.configs import CONFIGS
 from cgnn_cli.errors import UsageError
 from cgnn_cli.experiments import rows as module
-from cgnn_cli.experiments.rows import NO_WEIGHTS, PUBLIC, ROWS, chosen_rows
+from cgnn_cli.experiments.rows import NO_WEIGHTS, PUBLIC, ROWS, chosen_rows, joined_title
 from cgnn_cli.models.table import MODELS
 from cgnn_cli.presets.table import Row as PresetRow
 from cgnn_cli.settings import Settings
@@ -91,3 +91,10 @@ def test_rows_are_chosen_by_model_or_by_name() -> None:
     assert list(chosen_rows(["gcn", "cgnn"], ["gcn", "cgnn-extended"])) == ["gcn", "cgnn-extended"]
     with pytest.raises(UsageError, match="unknown model 'gnc'"):
         chosen_rows(["gcn"], ["gnc"])
+
+
+def test_titles_of_one_run() -> None:
+    controls = [ROWS[name].title for name in ("cgnn-extended-none", "cgnn-extended-pi")]
+    assert joined_title(controls) == "CGNN (extended), no weights (= pi-only)"
+    assert joined_title(["CGNN", "CGNN (paper's settings)"]) == "CGNN (= CGNN (paper's settings))"
+    assert joined_title(["GCN"]) == "GCN"
