@@ -8,7 +8,7 @@ from cgnn_cli.experiments.cells import Measured, accuracy_table, beside_table
 from cgnn_cli.experiments.drawing import can_draw
 from cgnn_cli.experiments.findings import Findings, Planned, labels_of, measure, planned, record_all, runs_of
 from cgnn_cli.experiments.lab import Lab
-from cgnn_cli.experiments.paper import NAMES, find_result
+from cgnn_cli.experiments.paper import NAMES, PaperResult, find_result
 from cgnn_cli.experiments.rows import ROWS
 from cgnn_cli.experiments.table import ALL
 from cgnn_cli.report.style import Picture
@@ -56,5 +56,11 @@ def draw(lab: Lab, measured: Sequence[Measured]) -> list[Picture]:
     for dataset in dict.fromkeys(each.column for each in measured):
         runs = runs_of(lab, [each for each in measured if each.column == dataset])
         shown = [run for run, _ in runs.values()]
-        pictures.append(draw_scores(f"scores-{dataset}", lab.shown(dataset), shown, labels_of(runs)))
+        printed = {key: found for key, (_, cells) in runs.items() if (found := printed_for(cells))}
+        pictures.append(draw_scores(f"scores-{dataset}", lab.shown(dataset), shown, labels_of(runs), printed))
     return [picture for picture in pictures if picture is not None]
+
+
+def printed_for(cells: Sequence[Measured]) -> PaperResult | None:
+    """The paper's figure that the table has beside the rows of a run, where these can be compared with it."""
+    return next((each.printed for each in cells if each.printed is not None and each.comparable), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,10 +37,21 @@ MOST_CLASSES = 15
 History = dict[str, np.ndarray]
 
 
-def draw_scores(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, Label]) -> Picture | None:
-    """Mean and deviation of each run as a dot and a bar, each split as a tick, and the paper's figure beside."""
+def draw_scores(
+    name: str,
+    dataset: str,
+    runs: Sequence[Run],
+    labels: dict[str, Label],
+    printed: Mapping[str, PaperResult] | None = None,
+) -> Picture | None:
+    """Mean and deviation of each run as a dot and a bar, each split as a tick, and the paper's figure beside.
+
+    printed: the paper's figures by the keys of the runs; without it, those that the runs themselves tell.
+    """
     if not runs:
         return None
+    if printed is None:
+        printed = {run.key: beside.result for run in runs if (beside := beside_paper(run))}
     ordered = sorted(runs, key=lambda run: run.mean)
     with drawing_style():
         drawing = new_drawing(9, 1.25 + 0.32 * len(ordered))
@@ -50,7 +61,7 @@ def draw_scores(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, 
             label = "mean ± std; ticks: splits" if not place else None
             dot: Any = {"color": PALETTE[0], "markersize": 7, "capsize": 3, "lw": 2, "zorder": 3, "label": label}
             axes.errorbar(100 * run.mean, place, xerr=100 * run.std, fmt="o", **dot)
-        _draw_printed(axes, [beside.result if (beside := beside_paper(run)) else None for run in ordered])
+        _draw_printed(axes, [printed.get(run.key) for run in ordered])
         axes.set_yticks(range(len(ordered)), [short(str(labels[run.key])) for run in ordered])
         axes.set_ylim(-0.6, len(ordered) - 0.4)
         axes.set_xlabel("test accuracy in %")

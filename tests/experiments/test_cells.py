@@ -1,11 +1,13 @@
 """Cells: beside the paper's figure, with the difference, and marked where runs are missing."""
 
+import dataclasses
 import statistics
 
 import pytest
 
 from cgnn_cli.experiments.cells import Measured, accuracy_table, beside_table, failures, origins
 from cgnn_cli.experiments.paper import find_result
+from cgnn_cli.experiments.table1 import printed_for
 from cgnn_cli.report.table import to_markdown
 from cgnn_cli.trials import Status, Trial, TrialResult
 
@@ -95,3 +97,11 @@ def test_a_stand_in_is_marked_and_has_no_best() -> None:
     assert [cell.to_json()["standin"] for cell in cells] == [True, True, False, False]
     missing = Measured("GCN", "toy", result(status="failed"), 1, standin=True)
     assert "| GCN | failed |" in to_markdown(accuracy_table([missing], "model"))
+
+
+def test_a_figure_has_the_papers_value_of_the_table_where_it_can_be_compared() -> None:
+    control = Measured("CGNN, no weights", "chameleon", result(0.8), 1)
+    own = Measured("CGNN", "chameleon", result(0.8), 1, CHAMELEON)
+    assert printed_for([control]) is None
+    assert printed_for([control, own]) is CHAMELEON
+    assert printed_for([dataclasses.replace(own, comparable=False)]) is None

@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 
+from cgnn_cli.experiments.paper import PaperResult, find_result
+from cgnn_cli.report.beside import beside_paper
 from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, weights_label
 from cgnn_cli.report.figures import (
     draw_confusion,
@@ -34,6 +36,18 @@ def scores() -> Picture:
     picture = draw_scores("a-scores", "demo", RUNS, label_runs(RUNS))
     assert picture is not None
     return picture
+
+
+def test_the_papers_figures_are_those_of_the_runs_or_those_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [make_run([0.5, 0.7], model=model, dataset="chameleon") for model in ("gcn", "mlp")]
+    given = find_result("table1", "CGNN", "chameleon")
+    assert given is not None
+    drawn: list[list[PaperResult | None]] = []
+    monkeypatch.setattr("cgnn_cli.report.figures._draw_printed", lambda axes, printed: drawn.append(list(printed)))
+    for printed in (None, {}, {runs[1].key: given}):
+        draw_scores("a", "chameleon", runs, label_runs(runs), printed)
+    beside = beside_paper(runs[0])
+    assert beside is not None and drawn == [[beside.result, None], [None, None], [None, given]]
 
 
 def test_the_same_data_gives_the_same_bytes() -> None:
