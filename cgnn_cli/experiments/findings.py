@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cgnn_cli.experiments.cells import STANDIN, Measured, failures, origins
-from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.lab import NO_TIME, Lab
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
 from cgnn_cli.experiments.rows import Chosen, Row, joined_title
@@ -33,7 +33,8 @@ class Findings:
     def add_missing(self) -> None:
         """Why some figures are missing, each reason once."""
         missing = [record for record in self.records if record["status"] != "done"]
-        rows = [list(row) for row in dict.fromkeys((row["dataset"], row["status"], row["message"]) for row in missing)]
+        reasons = ((row["dataset"], row["status"], row["message"] or NO_TIME) for row in missing)
+        rows = [list(row) for row in dict.fromkeys(reasons)]
         if rows:
             self.add("What is missing", [Table("Why", ("dataset", "status", "why"), rows, 2, prose=frozenset({2}))])
 
@@ -116,4 +117,5 @@ def record_all(findings: Findings, measured: Sequence[Measured]) -> None:
     findings.records += [each.to_json() for each in measured]
     if (table := failures(measured)) is not None:
         findings.add("What failed", [table])
-    findings.add("Provenance", [Details(f"Settings and artifacts of {len(measured)} cells", [origins(measured)])])
+    if measured:
+        findings.add("Provenance", [Details(f"Settings and artifacts of {len(measured)} cells", [origins(measured)])])

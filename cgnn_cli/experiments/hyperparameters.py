@@ -48,13 +48,14 @@ def run(lab: Lab) -> Findings:
     results = lab.train(order, test=False, share=SEARCH_SHARE)
     found = {dataset: [results[trial.name] for trial in trials] for dataset, trials in tried.items()}
     chosen = {dataset: best for dataset, rows in found.items() if (best := best_of(rows)) is not None}
-    measured = measure(lab, [_final(lab, dataset, best) for dataset, best in chosen.items()])
+    measured = measure(lab, [_final(lab, dataset, best, found[dataset]) for dataset, best in chosen.items()])
     findings = Findings()
     findings.add("What was chosen", [OPENING, choice_table(lab, found, chosen)])
     findings.add("Accuracy of the choice", [accuracy_table(measured, "model")] if measured else [])
     findings.add("Beside the paper", [beside_table(measured, ("model", "dataset"))])
-    record_all(findings, measured)
     findings.records += [_search_record(dataset, result) for dataset, rows in found.items() for result in rows]
+    findings.add_missing()
+    record_all(findings, measured)
     return findings
 
 
@@ -78,23 +79,24 @@ def best_of(results: Sequence[TrialResult]) -> TrialResult | None:
     return max(done, key=lambda result: (len(result.splits), result.mean_validation_accuracy), default=None)
 
 
-def _final(lab: Lab, dataset: str, best: TrialResult) -> Planned:
-    printed = find_result("table1", "CGNN", dataset)
-    return planned(
-        lab, ROW, dataset, Chosen(dict(best.trial.settings), f"{ROW.preset} preset"), title="CGNN", printed=printed
-    )
+def _final(lab: Lab, dataset: str, best: TrialResult, tried: Sequence[TrialResult]) -> Planned:
+    chosen = Chosen(dict(best.trial.settings), f"search of {_done(tried)} combinations on validation")
+    return planned(lab, ROW, dataset, chosen, title="CGNN", printed=find_result("table1", "CGNN", dataset))
+
+
+def _done(results: Sequence[TrialResult]) -> int:
+    return sum(result.status == "done" for result in results)
 
 
 def choice_table(lab: Lab, found: dict[str, list[TrialResult]], chosen: dict[str, TrialResult]) -> Table:
     """The chosen values beside the paper's, and how many combinations were tried."""
     rows: list[list[Entry | str]] = []
     for dataset, results in found.items():
-        done = sum(result.status == "done" for result in results)
         paper = rows_of("paper").get((dataset, "cgnn"))
         best = chosen.get(dataset)
         cells = [_beside(f"train.{name}", best, paper.settings if paper else {}) for name in RANGES]
         accuracy = f"{100 * best.mean_validation_accuracy:.2f}" if best else DASH
-        rows.append([lab.shown(dataset), *cells, accuracy, f"{done} of {len(results)}"])
+        rows.append([lab.shown(dataset), *cells, accuracy, f"{_done(results)} of {len(results)}"])
     columns = ("dataset", *(name.replace("_", " ") for name in RANGES), "validation accuracy", "combinations")
     return Table("What the search chose, and in brackets what the paper prints", columns, rows)
 

@@ -188,6 +188,16 @@ def test_hyperparameters(cgnn: FrontDoor, store: Path) -> None:
     best = max(tried, key=lambda row: row["validation_accuracy"])
     assert final["settings"] == best["settings"] and final["runs"] == 2
     assert all("test_accuracy" not in row for row in tried)
+    assert final["settings_from"] == "search of 4 combinations on validation"
+    assert "paper preset" not in found.page and "What is missing" not in found.page
+
+
+def test_a_search_says_why_a_dataset_has_no_choice(cgnn: FrontDoor, store: Path) -> None:
+    options = ("--datasets", "cora-ml,demo", "--offline", "--data", "empty", "--store", store, "--output", "out")
+    cgnn.ok("reproduce", "hyperparameters", "--quick", *options)
+    page = Reproduced(Path("out")).page
+    missing = page[page.index("## What is missing") : page.index("## Provenance")]
+    assert missing.count("| cora-ml | failed |") == 1 and "not on disk" in missing and "demo" not in missing
 
 
 def test_solvers(cgnn: FrontDoor, store: Path) -> None:
