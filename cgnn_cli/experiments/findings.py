@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cgnn_cli.experiments.cells import STANDIN, Measured, failures, origins
-from cgnn_cli.experiments.lab import NO_TIME, Lab
+from cgnn_cli.experiments.lab import NO_TIME, Lab, Obtained
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
 from cgnn_cli.experiments.rows import Chosen, Row, joined_title
@@ -15,6 +15,7 @@ from cgnn_cli.report.labels import Label
 from cgnn_cli.report.page import Block, Details, Section
 from cgnn_cli.report.runs import Run
 from cgnn_cli.report.table import Table
+from cgnn_cli.store.artifact import Header
 from cgnn_cli.trials import Trial, TrialResult
 
 
@@ -38,6 +39,17 @@ class Findings:
         if rows:
             self.add("What is missing", [Table("Why", ("dataset", "status", "why"), rows, 2, prose=frozenset({2}))])
 
+    def add_artifacts(self, lab: Lab) -> None:
+        """The artifacts that the figures were taken from."""
+        rows = [
+            [lab.shown(dataset), header.stage, key, f"{header.seconds:,.2f}", _version(header)]
+            for key, (dataset, header) in lab.obtained.items()
+        ]
+        columns = ("dataset", "stage", "key", "seconds", "by cgnn")
+        table = Table("`cgnn show KEY` tells all about an artifact", columns, rows, heads=2, words=frozenset({2, 4}))
+        if rows:
+            self.add("Provenance", [Details(f"The {len(rows)} artifacts behind the figures", [table])])
+
     def first_table(self) -> Table | None:
         """The table that says most, for a terminal."""
         blocks = [block for section in self.sections for part in (section, *section.parts) for block in part.blocks]
@@ -50,6 +62,21 @@ class Findings:
             status = str(record.get("status", "done"))
             found[status] = found.get(status, 0) + 1
         return found
+
+
+def _version(header: Header) -> str:
+    return str(header.provenance.get("versions", {}).get("cgnn", "not recorded"))
+
+
+def source_of(lab: Lab, dataset: str, *obtained: Obtained) -> dict[str, Any]:
+    """What a record says of the artifacts behind it: whether of a stand-in, their keys, or why one is missing."""
+    missing = next((each for each in obtained if each.data is None), Obtained())
+    return {
+        "standin": lab.is_standin(dataset),
+        "status": missing.status,
+        "message": missing.message,
+        "keys": [each.header.key for each in obtained if each.header],
+    }
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ class Lab:
     _begun: float = field(default_factory=time.monotonic)
     _graphs: dict[tuple[str, GraphConfig], Step | CgnnError] = field(default_factory=dict)
     _summaries: dict[str, dict[str, Any]] = field(default_factory=dict)
+    obtained: dict[str, tuple[str, Header]] = field(default_factory=dict)  # by key, with the dataset
 
     @cached_property
     def runner(self) -> Runner:
@@ -154,6 +155,7 @@ class Lab:
                 return Obtained(status="not run", message=NO_TIME)
             self.runner.keep_only({needed.key for needed in step.upstream()})
             header, _ = self.runner.obtain(step)
+            self.obtained[header.key] = (dataset, header)
             return Obtained(header, self.runner.data(step))
         except StoppedEarly:
             raise

@@ -6,7 +6,7 @@ from typing import Any
 
 from cgnn_cli.experiments.cells import DASH
 from cgnn_cli.experiments.drawing import can_draw, draw_bars
-from cgnn_cli.experiments.findings import Findings
+from cgnn_cli.experiments.findings import Findings, source_of
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.experiments.walks import true_times
@@ -47,6 +47,7 @@ def run(lab: Lab) -> Findings:
         "Distances to the labels", [DEFINITION, Table(caption, columns, rows, heads=2), *draw(lab, findings.records)]
     )
     findings.add_missing()
+    findings.add_artifacts(lab)
     return findings
 
 
@@ -55,13 +56,12 @@ def _record(lab: Lab, dataset: str, kind: str, settings: dict[str, Any]) -> dict
 
     times = lab.obtain("commute", dataset, settings)
     graph = lab.obtain("graph", dataset)
-    missing = times if times.data is None else graph
-    found = label_similarity(graph.data, times.data) if missing.data is not None else None
-    row: dict[str, Any] = {"dataset": dataset, "standin": lab.is_standin(dataset), "weights_kind": kind}
-    row["status"] = missing.status
+    known = times.data is not None and graph.data is not None
+    found = label_similarity(graph.data, times.data) if known else None
+    row: dict[str, Any] = {"dataset": dataset, "weights_kind": kind}
     row |= {name: found[name] if found else None for name in FIGURES}
     gain = 1 - found["weights_scaled"] / found["adjacency_scaled"] if found and found["adjacency_scaled"] else None
-    return row | {"gain": gain, "message": missing.message}
+    return row | {"gain": gain} | source_of(lab, dataset, times, graph)
 
 
 def _shown(row: dict[str, Any]) -> list[Entry | str]:

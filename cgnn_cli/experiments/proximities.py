@@ -29,11 +29,7 @@ def run(lab: Lab) -> Findings:
     """Train with each kind of weights."""
     datasets = lab.datasets(SMALL)
     measured = measure(lab, [plan for dataset in datasets for plan in plans(lab, dataset)])
-    findings = Findings()
-    record_all(findings, measured)
     effective = {(each.row, each.column): _effective(lab, each.column, each.result.trial.settings) for each in measured}
-    for record in findings.records:
-        record["effective_neighbours_out"] = effective[record["row"], record["column"]]
     columns = list(dict.fromkeys(each.column for each in measured))
     rows = [
         [row, *(_shown(effective.get((row, column))) for column in columns)]
@@ -42,7 +38,11 @@ def run(lab: Lab) -> Findings:
     neighbours = Table(
         "Effective out-neighbours, of all, mean over the nodes", ["weights", *map(lab.shown, columns)], rows
     )
+    findings = Findings()
     findings.add("Proximity and scale", [OPENING, accuracy_table(measured, "weights"), neighbours])
+    record_all(findings, measured)
+    for record in findings.records:
+        record["effective_neighbours_out"] = effective[record["row"], record["column"]]
     return findings
 
 

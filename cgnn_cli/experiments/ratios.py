@@ -8,8 +8,8 @@ import numpy as np
 
 from cgnn_cli.experiments.cells import DASH
 from cgnn_cli.experiments.drawing import Curve, can_draw, draw_shares
-from cgnn_cli.experiments.findings import Findings
-from cgnn_cli.experiments.lab import Lab, Obtained
+from cgnn_cli.experiments.findings import Findings, source_of
+from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.label_distances import weights_of
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.experiments.walks import true_times
@@ -33,29 +33,31 @@ def run(lab: Lab) -> Findings:
     found = {dataset: ratios_of(lab, dataset) for dataset in datasets}
     spread_rows: list[list[Entry | str]] = []
     for dataset, ratio in found.items():
-        row = _ratio_record(lab, dataset, ratio)
+        row = _ratio_record(dataset, *ratio)
         findings.records.append(row)
         shown: list[Entry | str] = [f"{value:.3f}" for value in row["quantiles"]] or [Entry(row["status"], "missing")]
         rank = DASH if row["spearman_with_pi"] is None else f"{row['spearman_with_pi']:.4f}"
         spread_rows.append([lab.shown(dataset), *shown, *[DASH] * (len(QUANTILES) - len(shown)), rank])
     columns = ("dataset", *(f"{level:.0%}" for level in QUANTILES), "Spearman of c with 1/pi_i + 1/pi_j")
     table = Table("Quantiles of the ratio over the edges", columns, spread_rows)
-    findings.add("The ratio", [RATIO, table, *draw(lab, found)])
+    findings.add(
+        "The ratio", [RATIO, table, *draw(lab, {dataset: ratio for dataset, (ratio, _) in found.items() if ratio})]
+    )
     neighbours = [record for dataset in datasets for record in _neighbours(lab, dataset)]
     findings.records += neighbours
     findings.add("Effective neighbours", [neighbour_table(lab, neighbours)])
     findings.add_missing()
+    findings.add_artifacts(lab)
     return findings
 
 
-def ratios_of(lab: Lab, dataset: str) -> Ratio | Obtained:
-    """The ratio of each edge that has one, and the rank correlation of c with its base; or why there are none."""
+def ratios_of(lab: Lab, dataset: str) -> tuple[Ratio | None, dict[str, Any]]:
+    """The ratio of each edge that has one, with the rank correlation of c with its base; and where they come from."""
     settings = {**true_times(lab, dataset), "commute.proximity": "ratio", "commute.scale": "0.5"}
     times = lab.obtain("commute", dataset, settings)
     dilap = lab.obtain("dilap", dataset, settings)
-    if times.data is None or dilap.data is None:
-        return times if times.data is None else dilap
-    return _ratio(times.data, dilap.data)
+    known = times.data is not None and dilap.data is not None
+    return _ratio(times.data, dilap.data) if known else None, source_of(lab, dataset, times, dilap)
 
 
 def _ratio(times: CommuteTimes, dilap: Dilap) -> Ratio:
@@ -66,25 +68,23 @@ def _ratio(times: CommuteTimes, dilap: Dilap) -> Ratio:
     return times.commute[known] / base[known], spearman(times.commute[known], base[known])
 
 
-def _ratio_record(lab: Lab, dataset: str, found: Ratio | Obtained) -> dict[str, Any]:
-    row: dict[str, Any] = {"dataset": dataset, "standin": lab.is_standin(dataset), "figure": "ratio"}
-    row |= {"quantiles": [], "spearman_with_pi": None}
-    if isinstance(found, Obtained):
-        return row | {"status": found.status, "message": found.message}
-    values, rank = found
-    row |= {"quantiles": [float(value) for value in np.quantile(values, QUANTILES)], "spearman_with_pi": rank}
-    return row | {"edges": len(values), "status": "done", "message": ""}
+def _ratio_record(dataset: str, found: Ratio | None, source: dict[str, Any]) -> dict[str, Any]:
+    row: dict[str, Any] = {"dataset": dataset, "figure": "ratio", "quantiles": [], "spearman_with_pi": None}
+    if found is not None:
+        values, rank = found
+        row |= {"quantiles": [float(value) for value in np.quantile(values, QUANTILES)], "spearman_with_pi": rank}
+        row["edges"] = len(values)
+    return row | source
 
 
 def _neighbours(lab: Lab, dataset: str) -> list[dict[str, Any]]:
     rows = []
     for kind, settings in weights_of(lab, dataset).items():
         obtained = lab.obtain("commute", dataset, settings)
-        row: dict[str, Any] = {"dataset": dataset, "standin": lab.is_standin(dataset), "weights": kind}
-        row["figure"] = "effective neighbours"
+        row: dict[str, Any] = {"dataset": dataset, "figure": "effective neighbours", "weights": kind}
         summary = obtained.header.summary if obtained.header else {}
         row |= {side: summary.get(f"effective_neighbours_{side}") or None for side in ("out", "in")}
-        rows.append(row | {"status": obtained.status, "message": obtained.message})
+        rows.append(row | source_of(lab, dataset, obtained))
     return rows
 
 
@@ -101,7 +101,7 @@ def _side(row: dict[str, Any], side: str) -> Entry | str:
     return f"{found['mean']:.2f} of {found['neighbours']:.2f}" if found else DASH
 
 
-def draw(lab: Lab, found: dict[str, Ratio | Obtained]) -> list[Picture]:
+def draw(lab: Lab, found: dict[str, Ratio]) -> list[Picture]:
     """The distribution of the ratio of each dataset."""
     if not can_draw():
         return []
@@ -115,7 +115,6 @@ def draw(lab: Lab, found: dict[str, Ratio | Obtained]) -> list[Picture]:
             ],
         )
         for dataset, each in found.items()
-        if not isinstance(each, Obtained)
     ]
     caption = "Share of the edges whose ratio c / (1/pi_i + 1/pi_j) is at most so large"
     picture = draw_shares("ratios", caption, curves, "ratio")

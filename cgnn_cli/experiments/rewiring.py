@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from cgnn_cli.experiments.cells import DASH, STANDIN
-from cgnn_cli.experiments.findings import Findings
-from cgnn_cli.experiments.lab import Lab, Obtained
+from cgnn_cli.experiments.findings import Findings, source_of
+from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import find_result
 from cgnn_cli.experiments.remarks import DENSITY
 from cgnn_cli.experiments.table import ALL, REWIRING
@@ -46,6 +46,7 @@ def run_commute(lab: Lab) -> Findings:
     table = Table("Change of commute times by rewiring", columns, rows, heads=2, prose=frozenset({7}))
     findings.add("Commute times before and after", [DELTA, table])
     findings.add_missing()
+    findings.add_artifacts(lab)
     return findings
 
 
@@ -56,8 +57,9 @@ def _commute_record(lab: Lab, dataset: str, kind: str, times: dict[str, Any]) ->
     if before.data is not None and after.data is not None:
         row["here"] = relative_change(before.data.commute, after.data.commute)
         row["edges"], row["all_edges"] = int(np.isfinite(before.data.commute).sum()), len(before.data.commute)
-    missing = before if before.data is None else after
-    return row | _beside(lab, "rewiring-commute", dataset, "delta", row["here"], missing)
+    return (
+        row | _beside(lab, "rewiring-commute", dataset, "delta", row["here"]) | source_of(lab, dataset, before, after)
+    )
 
 
 def relative_change(before: np.ndarray, after: np.ndarray) -> float:
@@ -76,7 +78,7 @@ def run_density(lab: Lab) -> Findings:
         here = summary.get("density_change")
         row: dict[str, Any] = {"dataset": dataset, "here": here, "added_edges": summary.get("added_edges")}
         row["with_self_loops"] = summary.get("density_change_with_self_loops")
-        row |= _beside(lab, "rewiring-density", dataset, "relative increase", here, obtained)
+        row |= _beside(lab, "rewiring-density", dataset, "relative increase", here) | source_of(lab, dataset, obtained)
         findings.records.append(row | {"notes": [*row["notes"], *DENSITY.get(dataset, ())]})
     columns = ("dataset", "new edges", "increase", "with self-loops", "paper's increase", "difference", "notes")
     rows = [
@@ -93,21 +95,17 @@ def run_density(lab: Lab) -> Findings:
     ]
     findings.add("Edges before and after", [Table("New edges by rewiring", columns, rows, prose=frozenset({6}))])
     findings.add_missing()
+    findings.add_artifacts(lab)
     return findings
 
 
-def _beside(
-    lab: Lab, experiment: str, dataset: str, metric: str, here: float | None, obtained: Obtained
-) -> dict[str, Any]:
+def _beside(lab: Lab, experiment: str, dataset: str, metric: str, here: float | None) -> dict[str, Any]:
     """The paper's figure, the difference, and what to say about it."""
     printed = find_result(experiment, "", dataset, metric=metric)
     paper, standin = printed.value if printed else None, lab.is_standin(dataset)
     return {
         "paper": paper,
         "difference": None if here is None or paper is None or standin else here - paper,
-        "standin": standin,
-        "status": obtained.status,
-        "message": obtained.message,
         "notes": [STANDIN] if standin else [],
     }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cgnn_cli.experiments.cells import DASH, STANDIN
-from cgnn_cli.experiments.findings import Findings
-from cgnn_cli.experiments.lab import Lab, Obtained
+from cgnn_cli.experiments.findings import Findings, source_of
+from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import find_result
 from cgnn_cli.experiments.remarks import STATISTICS
 from cgnn_cli.experiments.table import ALL
@@ -19,41 +19,34 @@ HEADINGS = {"clean_edges": "edges without self-loops", "largest_component": "lar
 
 def run(lab: Lab) -> Findings:
     """Load each graph and count."""
+    from cgnn_cli.datasets.statistics import graph_statistics
+
     findings = Findings()
     figures = {}
     for dataset in lab.datasets(ALL):
-        found = _statistics(lab, dataset)
-        findings.records += records(lab, dataset, found)
-        if isinstance(found, dict):
+        obtained = lab.obtain("graph", dataset)
+        found = graph_statistics(obtained.data) if obtained.data is not None else None
+        findings.records += records(dataset, found, source_of(lab, dataset, obtained))
+        if found is not None:
             figures[lab.shown(dataset)] = found
     findings.add("Beside the paper", [beside(lab, findings.records)])
     findings.add("More about the graphs", [own_table(figures)] if figures else [])
     findings.add_missing()
+    findings.add_artifacts(lab)
     return findings
 
 
-def _statistics(lab: Lab, dataset: str) -> dict[str, Any] | Obtained:
-    """All figures of a graph, or that there are none."""
-    from cgnn_cli.datasets.statistics import graph_statistics
-
-    obtained = lab.obtain("graph", dataset)
-    return graph_statistics(obtained.data) if obtained.data is not None else obtained
-
-
-def records(lab: Lab, dataset: str, found: dict[str, Any] | Obtained) -> list[dict[str, Any]]:
+def records(dataset: str, found: dict[str, Any] | None, source: dict[str, Any]) -> list[dict[str, Any]]:
     """One record for each figure that the paper prints."""
     rows = []
     for metric in PRINTED:
         printed = find_result("datasets", "", dataset, metric=metric)
-        here = found[metric] if isinstance(found, dict) else None
-        standin = lab.is_standin(dataset)
-        notes = [STANDIN] if standin else list(STATISTICS.get((dataset, metric), ()))
+        here = found[metric] if found is not None else None
+        notes = [STANDIN] if source["standin"] else list(STATISTICS.get((dataset, metric), ()))
         row: dict[str, Any] = {"dataset": dataset, "metric": metric, "here": here}
         row["paper"] = printed.value if printed else None
-        row["standin"] = standin
-        row["agrees"] = None if standin else _agrees(here, row["paper"])
-        status, message = ("done", "") if isinstance(found, dict) else (found.status, found.message)
-        rows.append(row | {"status": status, "message": message, "notes": notes})
+        row["agrees"] = None if source["standin"] else _agrees(here, row["paper"])
+        rows.append(row | source | {"notes": notes})
     return rows
 
 

@@ -46,8 +46,7 @@ def run_ppr(lab: Lab) -> Findings:
             *plans(lab, SMALL, "CGNN_ppr", teleporting, lambda name: find_result("ppr", "CGNN_ppr", name)),
         ],
     )
-    findings = _findings(measured)
-    findings.add("Time", [time_table(measured, "ppr")])
+    findings = _findings(measured, time=time_table(measured, "ppr"))
     for record, each in zip(findings.records, measured, strict=False):
         record["seconds"] = cold_seconds(each.result)
     return findings
@@ -80,10 +79,11 @@ def run_rank(lab: Lab) -> Findings:
     return _findings(measure(lab, found), head="rank")
 
 
-def _findings(measured: Sequence[Measured], head: str = "model") -> Findings:
+def _findings(measured: Sequence[Measured], head: str = "model", time: Table | None = None) -> Findings:
     findings = Findings()
     findings.add("Accuracy", [accuracy_table(measured, head)])
     findings.add("Beside the paper", [beside_table(measured, (head, "dataset"))])
+    findings.add("Time", [time])
     record_all(findings, measured)
     return findings
 

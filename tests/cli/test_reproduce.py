@@ -60,6 +60,11 @@ def quick(cgnn: FrontDoor, store: Path, name: str, *options: object) -> Reproduc
         assert picture.with_suffix(".png").stat().st_size > 1000
         assert f"figures/{picture.name}" in found.page
     assert "quick run" in found.page and "Traceback" not in found.page
+    sections = [line for line in found.page.splitlines() if line.startswith("## ")]
+    assert len(sections) > 1 and sections[-1] == "## Provenance"
+    for record in found.records:
+        keys = record.get("keys", [record.get("key")])
+        assert keys and all(key in found.page for key in keys if key), record
     return found
 
 
@@ -142,6 +147,7 @@ def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
     path = cgnn.ok("rewire", "--dataset", "demo", "--store", store).path
     adjacency = files.read(Path(path)).elements["adjacency"]
     edges = 16562  # docs/demo-graph.md; the demo graph has no self-loops
+    assert row["keys"] == [Path(path).stem]
     assert row["added_edges"] == adjacency.nnz - 1500 - edges <= 2 * 1499
     assert row["here"] == pytest.approx(row["added_edges"] / edges)
     assert row["with_self_loops"] == pytest.approx((adjacency.nnz - edges) / edges)
