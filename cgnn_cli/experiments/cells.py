@@ -16,6 +16,7 @@ from cgnn_cli.trials import TrialResult
 DASH = "\u2013"
 WITHIN = {True: "yes", False: "no", None: DASH}
 STANDIN = "a stand-in, whose figures say nothing about the dataset: not compared"
+QUICK = "quick run: not compared"
 ACCURACY = "Test accuracy in %: mean ± population standard deviation over the splits, and in brackets their number"
 BESIDE = "Beside the paper, in %. Within one std: the difference is at most the standard deviation the paper prints"
 

@@ -29,7 +29,8 @@ def run(lab: Lab) -> Findings:
     parts = []
     for dataset in datasets:
         there = [each for each in measured if each.column == dataset]
-        blocks: list[Block] = [f"The paper: {_said(dataset)}.", time_table(there), *draw(lab, dataset, there)]
+        said = f"The paper: {_said(dataset)}." if there[0].comparable else "Not compared with the paper."
+        blocks: list[Block] = [said, time_table(there), *draw(lab, dataset, there)]
         parts.append(Section(lab.shown(dataset), blocks))
     findings.add("Accuracy against time", [f"Seconds of one training and all stages before it; {TIMES}."], parts)
     record_all(findings, measured)

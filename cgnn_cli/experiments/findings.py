@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cgnn_cli.experiments.cells import STANDIN, Measured, failures, origins
+from cgnn_cli.experiments.cells import QUICK, STANDIN, Measured, failures, origins
 from cgnn_cli.experiments.lab import NO_TIME, Lab, Obtained
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
@@ -118,9 +118,11 @@ def measure(lab: Lab, plans: Sequence[Planned]) -> list[Measured]:
 
 def _measured(lab: Lab, plan: Planned, result: TrialResult) -> Measured:
     standin = lab.is_standin(plan.trial.dataset)
-    notes = (*plan.notes, *((STANDIN,) if standin else ()))
+    quick = lab.asked.quick and plan.printed is not None
+    notes = (*plan.notes, *((STANDIN,) if standin else ()), *((QUICK,) if quick else ()))
+    comparable = not standin and not lab.asked.quick
     expected = lab.split_count(plan.trial.dataset, plan.trial.settings)
-    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, not standin, plan.origin, standin)
+    return Measured(plan.row, plan.column, result, expected, plan.printed, notes, comparable, plan.origin, standin)
 
 
 def runs_of(lab: Lab, measured: Iterable[Measured]) -> dict[str, tuple[Run, list[Measured]]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from cgnn_cli.experiments.cells import DASH, accuracy_table, beside_table
+from cgnn_cli.experiments.cells import DASH, QUICK, accuracy_table, beside_table
 from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.experiments.paper import find_result
@@ -92,13 +92,14 @@ def choice_table(lab: Lab, found: dict[str, list[TrialResult]], chosen: dict[str
     """The chosen values beside the paper's, and how many combinations were tried."""
     rows: list[list[Entry | str]] = []
     for dataset, results in found.items():
-        paper = rows_of("paper").get((dataset, "cgnn"))
+        paper = None if lab.asked.quick or lab.is_standin(dataset) else rows_of("paper").get((dataset, "cgnn"))
         best = chosen.get(dataset)
         cells = [_beside(f"train.{name}", best, paper.settings if paper else {}) for name in RANGES]
         accuracy = f"{100 * best.mean_validation_accuracy:.2f}" if best else DASH
         rows.append([lab.shown(dataset), *cells, accuracy, f"{_done(results)} of {len(results)}"])
     columns = ("dataset", *(name.replace("_", " ") for name in RANGES), "validation accuracy", "combinations")
-    return Table("What the search chose, and in brackets what the paper prints", columns, rows)
+    beside = f"; {QUICK}" if lab.asked.quick else ", and in brackets what the paper prints"
+    return Table(f"What the search chose{beside}", columns, rows)
 
 
 def _beside(path: str, best: TrialResult | None, paper: dict[str, Any]) -> Entry:

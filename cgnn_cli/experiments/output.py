@@ -11,14 +11,16 @@ from cgnn_cli.experiments.table import Experiment
 from cgnn_cli.report.page import Page, page_to_latex, page_to_markdown, to_html
 from cgnn_cli.report.records import to_csv
 
-QUICK = "This was a quick run, on a demonstration graph with few epochs: its figures only show that everything works."
+QUICK = "This was a quick run, with few epochs of a narrow network: its figures only show that everything works."
+UNTRAINED = "This was a quick run: it takes the demonstration graph, unless other datasets are named."
 MARKS = "A cell with fewer runs than the protocol has says so (2 of 10); failed cells and those not run say that."
 
 
 def page_of(experiment: Experiment, findings: Findings, asked: Asked) -> Page:
     """The page of an experiment."""
     counts = ", ".join(f"{count} {status}" for status, count in findings.counts().items())
-    lead = [f"{experiment.where}.", f"Cells: {counts or 'none'}.", MARKS, *([QUICK] if asked.quick else [])]
+    quick = (QUICK if experiment.trains else UNTRAINED) if asked.quick else ""
+    lead = filter(None, (f"{experiment.where}.", f"Cells: {counts or 'none'}.", MARKS, quick))
     return Page(experiment.title, " ".join(lead), findings.sections, f"Made by cgnn {__version__}.")
 
 

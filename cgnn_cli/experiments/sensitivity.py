@@ -56,7 +56,8 @@ def best_table(measured: Sequence[Measured]) -> Table:
     for option in VARIED:
         there = [each for each in measured if each.row.startswith(option) and each.mean is not None]
         best = max(there, key=lambda each: each.mean or 0.0).row.split()[1] if there else DASH
-        printed = find_result("sensitivity", "CGNN", measured[0].column, metric=option)
+        first = measured[0]
+        printed = find_result("sensitivity", "CGNN", first.column, metric=option) if first.comparable else None
         rows.append([option, best, f"{printed.value:.0f}" if printed and printed.value is not None else DASH])
     return Table("The value with the highest mean test accuracy", ("option", "here", "paper"), rows)
 

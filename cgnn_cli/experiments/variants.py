@@ -106,7 +106,7 @@ def time_table(measured: Sequence[Measured], experiment: str) -> Table:
                 f"{each.column} (stand-in)" if each.standin else each.column,
                 f"{seconds:,.1f}" if known else each.status,
                 f"{each.result.preparation_seconds:,.1f}" if known else DASH,
-                f"{printed.value:,.1f}" if printed and printed.value is not None else DASH,
+                f"{printed.value:,.1f}" if printed and printed.value is not None and each.comparable else DASH,
             ]
         )
     columns = ("model", "dataset", "seconds", "before training", "paper's seconds")

@@ -101,6 +101,21 @@ def test_table1(cgnn: FrontDoor, store: Path) -> None:
     assert f"{100 * gcn['test_accuracy']:.2f} ± {100 * gcn['std']:.2f} (2 of 5)" in found.page.replace("**", "")
 
 
+def test_a_quick_run_on_a_dataset_of_the_paper_is_not_compared(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A toy takes the place of chameleon, as if it were upstream's file."""
+    write_toy(tmp_path / "mirror")
+    monkeypatch.setitem(BENCHMARKS, "chameleon", TOY)
+    source = ("--datasets", "chameleon", "--mirror", tmp_path / "mirror", "--data", tmp_path / "data")
+    found = quick(cgnn, Path("own"), "table1", "--models", "gcn", *source)
+    row = found.row(row="GCN")
+    assert row["paper"] == 67.96 and not row["standin"]
+    assert row["difference"] is None and row["within_one_paper_std"] is None
+    assert "quick run: not compared" in row["notes"] and "demonstration graph" not in found.page
+    assert "the paper's figure" not in Path("out/figures/scores-chameleon.svg").read_text(encoding="utf-8")
+
+
 def test_directed_undirected(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "directed-undirected", "--models", "gcn,magnet")
     assert {(row["row"], row["column"]) for row in found.records} == {
