@@ -12,9 +12,13 @@ from cgnn_cli.commands.inspect import make_folder, write_output
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, complete_dataset, config_parameters
 from cgnn_cli.commands.session import STOPPER, Outcome, Session, command
 from cgnn_cli.errors import UsageError
-from cgnn_cli.experiments.table import EXPERIMENTS
+from cgnn_cli.experiments.table import EXPERIMENTS, SMALL
 
 LISTED = ", ".join(EXPERIMENTS)
+MINUTES = (
+    f"about: roughly, on two idle cores with --jobs 2, for those of the five small datasets ({', '.join(SMALL)}) that "
+    "it takes. Larger datasets come on top."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -164,7 +168,9 @@ def _list() -> Outcome:
     from rich import box
     from rich.table import Column, Table
 
-    table = Table("name", "what it is", "in the paper", Column("about", justify="right"), "needs", box=box.SIMPLE_HEAD)
+    about = Column("about", justify="right")
+    columns = ("name", "what it is", "in the paper", about, "needs")
+    table = Table(*columns, box=box.SIMPLE_HEAD, caption=MINUTES, caption_justify="left")
     for name, each in EXPERIMENTS.items():
         table.add_row(name, each.title, each.where, f"{each.minutes} min", f"{each.needs}; {', '.join(each.datasets)}")
     rows = [

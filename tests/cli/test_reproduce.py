@@ -78,7 +78,8 @@ def test_list(cgnn: FrontDoor) -> None:
     rows = cgnn.ok("reproduce", "--list", "--json").json["summary"]["experiments"]
     assert [row["name"] for row in rows] == list(EXPERIMENTS)
     assert all(row["minutes"] > 0 and row["datasets"] and row["needs"] for row in rows)
-    assert "rewiring-commute" in cgnn.ok("reproduce", "--list").out
+    shown = " ".join(cgnn.ok("reproduce", "--list").out.split())
+    assert "rewiring-commute" in shown and "for those of the five small datasets" in shown
 
 
 def test_datasets(cgnn: FrontDoor, store: Path) -> None:
