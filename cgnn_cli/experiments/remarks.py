@@ -29,7 +29,10 @@ BOTH_DIRECTIONS = {
 DENSITY = {
     "snap-patents": ("2(N - 1) new edges are about 42 % of this graph's, which 6.7 % cannot be",),
     "arxiv-year": ("2(N - 1) new edges are about 29 % of this graph's, which 3.2 % cannot be",),
-    "am-photo": ("the paper's graph is the symmetrised one, with more edges",),
+    "am-photo": (
+        "am-photo's 15,232 new edges are near the paper's share of the 143,662 directed edges alone: of the paper's "
+        "own 238,162 edges, those of the symmetrised graph, they would be 6.4 %",
+    ),
 }
 STATISTICS = {
     ("am-photo", "edges"): ("the paper's are the clean edges of the symmetrised graph",),
