@@ -48,7 +48,7 @@ class Findings:
         columns = ("dataset", "stage", "key", "seconds", "by cgnn")
         table = Table("`cgnn show KEY` tells all about an artifact", columns, rows, heads=2, words=frozenset({2, 4}))
         if rows:
-            self.add("Provenance", [Details(f"The {len(rows)} artifacts behind the figures", [table])])
+            self.add("Provenance", [Details(f"Artifacts behind the figures: {len(rows)}", [table])])
 
     def first_table(self) -> Table | None:
         """The table that says most, for a terminal."""
