@@ -25,10 +25,6 @@ PLAIN_EXTENDED = {
 }
 
 
-# Where a model is not tuned on a graph, the settings found on a smaller graph of its kind serve.
-SIBLINGS = {"squirrel": "chameleon", "am-photo": "cora-ml"}
-
-
 @dataclass(frozen=True)
 class Chosen:
     """The settings of a row on a dataset by their paths, where they come from, and what to say about them."""
@@ -74,15 +70,9 @@ def _preset(name: str, dataset: str, model: str) -> tuple[dict[str, Any], str]:
     """The row of a preset for a dataset, or what stands for it, with its origin in words."""
     place = dataset.removesuffix("-filtered")  # the filtered version has the settings of the whole graph
     missing = ""
-    sibling = SIBLINGS.get(place, "") if name == "tuned" else ""
-    choices = (
-        (name, place, ""),
-        (name, sibling, f" of {sibling}"),
-        ("paper" if name != "extended" else name, place, ""),
-    )
-    for preset, graph, of_another in dict.fromkeys(choices):
-        if found := rows_of(preset).get((graph, model)):
-            return dict(found.settings), f"{preset} preset{of_another}{missing}"
+    for preset in dict.fromkeys((name, "paper" if name != "extended" else name)):
+        if found := rows_of(preset).get((place, model)):
+            return dict(found.settings), f"{preset} preset{missing}"
         missing = f" (no {name} row for {dataset})"
     plain = dict(PLAIN_EXTENDED) if name == "extended" else {}
     return plain, f"defaults{' with PageRank propagation' if plain else ''}{missing}"
