@@ -336,7 +336,7 @@ def _restore(snapshot: Snapshot, task: Task, optimiser: Adam) -> _State:
         best_epoch=values["best_epoch"],
         best_accuracy=values["best_accuracy"],
         best_loss=values["best_loss"],
-        best_weights=elements["best_weights"],
+        best_weights=elements.get("best_weights", {}),  # none yet while pretraining
         history={name: elements["history"][name].tolist() for name in HISTORY},
     )
 

@@ -35,8 +35,8 @@ TRAIN = (
 CODES = {signal.SIGTERM: 75, signal.SIGUSR1: 75, signal.SIGINT: 130, signal.SIGKILL: -9}
 
 
-def start(store: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "cgnn_cli", *map(str, TRAIN), "--store", store]
+def start(store: str, *options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "cgnn_cli", *map(str, (*TRAIN, *options)), "--store", store]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -45,9 +45,9 @@ def metrics(store: str) -> list[dict[str, float]]:
     return [json.loads(line) for line in lines if line.endswith("}")]
 
 
-def interrupt(store: str, number: signal.Signals, epoch: int) -> subprocess.CompletedProcess[str]:
+def interrupt(store: str, number: signal.Signals, epoch: int, *options: object) -> subprocess.CompletedProcess[str]:
     """Start a training and signal it once it has written the metrics of an epoch."""
-    process = start(store)
+    process = start(store, *options)
     while process.poll() is None and len(metrics(store)) <= epoch:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.01)
@@ -90,6 +90,17 @@ def test_interrupted_equals_uninterrupted(undisturbed: str, number: signal.Signa
     assert metrics("store") == metrics(undisturbed)
     assert [row["epoch"] for row in metrics("store")] == list(range(EPOCHS))
     assert not list(Path("store/partial").glob("*.h5"))
+
+
+def test_a_training_that_is_stopped_before_it_has_seen_a_label_goes_on() -> None:
+    contrastive = ("--model", "digcl", "--pretrain-epochs", 40)
+    assert run_process(*TRAIN, *contrastive, "--store", "whole").returncode == 0
+    assert interrupt("store", signal.SIGTERM, 5, *contrastive).returncode == 75
+    resumed = run_process(*TRAIN, *contrastive, "--store", "store")
+    assert resumed.returncode == 0, resumed
+    assert "going on with" in resumed.stderr
+    for name, weights in fit_weights("whole").items():
+        np.testing.assert_array_equal(weights, fit_weights("store")[name])
 
 
 def test_another_thread_count_is_said_and_restart_begins_anew(undisturbed: str) -> None:
