@@ -40,7 +40,7 @@ QUICK: dict[str, int] = {
     "train.layers": 2,
 }
 # With a time limit all trials first run on a few splits, so that no row stays empty while others are complete.
-ROUNDS = (2, 5)
+ROUNDS = (2, 3, 5)
 NO_TIME = "the time was up"
 
 
