@@ -71,7 +71,7 @@ def test_with_a_time_limit_all_trials_first_run_on_few_splits(monkeypatch: pytes
     monkeypatch.setattr(lab, "_run", run)
     trials = [Trial("long", "demo", SMALL, tuple(range(10))), Trial("short", "demo", SMALL, (0,))]
     results = lab.train(trials)
-    assert asked == [[ROUNDS[0]], [ROUNDS[1]], [10, 1]]
+    assert asked == [*([most] for most in ROUNDS), [10, 1]]
     assert results["long"].status == "done" and results["long"].splits == [0, 1, 2, 3, 4]
     assert results["short"].status == "not run"
 
