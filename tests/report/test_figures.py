@@ -1,5 +1,6 @@
 """Figures are drawn where the runs have the data, the same bytes for the same data."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -16,7 +17,7 @@ from cgnn_cli.report.figures import (
 from cgnn_cli.report.labels import label_runs
 from cgnn_cli.report.runs import Run
 from cgnn_cli.report.style import PALETTE, THEMED, Picture, power_label
-from cgnn_cli.store.artifact import Artifact
+from cgnn_cli.store.artifact import Artifact, Header
 from tests.report.samples import header, make_run
 
 RUNS = [make_run([0.5, 0.7]), make_run([0.6, 0.8], model="mlp $x_1$ <b>")]
@@ -89,17 +90,34 @@ def test_histograms_show_what_a_logarithm_can(times: list[float]) -> None:
     assert draw_histograms("x", "demo", []) is None
 
 
-def test_solvers_need_two_that_were_verified() -> None:
-    def verified(solver: str, error: float, **summary: object) -> object:
-        found = {"median_relative_error": error, "p95_relative_error": 2 * error}
-        return header(
-            "commute", solver, config={"solver": solver, "proximity": "exp"}, summary={"verify": found, **summary}
-        )
+def commute_header(solver: str, error: float | None = None, *, proximity: str = "exp", seconds: float = 1.0) -> Header:
+    """A commute artifact, verified where an error is given."""
+    config, summary = {"solver": solver, "proximity": proximity}, {}
+    if error is not None:
+        config |= {"verify": 8, "solver_seed": 0}  # type: ignore[dict-item]
+        summary = {"verify": {"median_relative_error": error, "p95_relative_error": 2 * error}}
+    return header("commute", solver, config=config, inputs={"dilap": "d"}, summary=summary, seconds=seconds)
 
-    both = [verified("exact", 0.0), verified("pi-only", 0.1)]
-    assert draw_solvers("x", "demo", both) is not None  # type: ignore[arg-type]
-    assert draw_solvers("x", "demo", both[:1]) is None  # type: ignore[arg-type]
-    assert draw_solvers("x", "demo", [header("commute", "k", config={"solver": "svd"})]) is None
+
+def test_solvers_need_two_with_an_error_and_with_seconds_of_their_own() -> None:
+    verified = [commute_header("exact", 0.0), commute_header("pi-only", 0.1)]
+    alone = [commute_header("exact", proximity="inverse"), commute_header("pi-only")]
+    assert draw_solvers("x", "demo", [*verified, *alone]) is not None
+    assert draw_solvers("x", "demo", [*verified, alone[0]]) is None
+    assert draw_solvers("x", "demo", [verified[0], *alone]) is None
+    elsewhere = dataclasses.replace(alone[1], inputs={"dilap": "other"})
+    assert draw_solvers("x", "demo", [*verified, alone[0], elsewhere]) is None
+
+
+def test_the_seconds_of_a_verification_are_not_those_of_the_solver() -> None:
+    def drawn(alone: float, verified: float) -> bytes:
+        timed = [commute_header("exact", seconds=alone), commute_header("exact", 0.0, seconds=verified)]
+        others = [commute_header("pi-only"), commute_header("pi-only", 0.1)]
+        picture = draw_solvers("x", "demo", [*timed, *others])
+        assert picture is not None
+        return picture.png
+
+    assert drawn(2.0, 50.0) == drawn(2.0, 70.0) != drawn(3.0, 50.0)
 
 
 def test_labels_of_weights_and_powers() -> None:
