@@ -18,12 +18,16 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs on the same splits of one graph; `corrected` is the p value of the t test after Holm's correction."""
+    """Two runs on the same splits of one graph; `corrected` is the p value of the t test after Holm's correction.
+
+    `family` is how many pairs that correction counts, where these were picked from more than are shown.
+    """
 
     first: Run
     second: Run
     paired: Paired
     corrected: float | None
+    family: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -32,22 +36,25 @@ class Comparison:
             "second": self.second.key,
             **self.paired.to_json(),
             "p_holm": self.corrected,
+            **({} if self.family is None else {"holm_family": self.family}),
         }
 
 
 def compare_runs(runs: Sequence[Run]) -> list[Comparison]:
     """All pairs of the runs that share graph and splits, at least two of them; where these are many, with the best.
 
-    Holm's correction is over all that are returned, so call it with the runs of one table.
+    Holm's correction is over all pairs, so call it with the runs of one table. Those that are left out count too: the
+    best was picked by the same accuracies, and its lead over the others is larger than that of a run named before.
     """
-    pairs = []
+    pairs, family = [], 0
     for group in _comparable(runs):
         ordered = sorted(group, key=lambda run: -run.mean)
         every = list(combinations(ordered, 2))
+        family += len(every)
         pairs += every if len(every) <= MOST_PAIRS else [(ordered[0], other) for other in ordered[1:]]
     found = [paired_difference(first.accuracies, second.accuracies) for first, second in pairs]
-    corrected = holm([paired.t_test for paired in found])
-    return [Comparison(*pair, paired, p) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
+    corrected = holm([paired.t_test for paired in found], family)
+    return [Comparison(*pair, paired, p, family) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
 
 
 def _comparable(runs: Sequence[Run]) -> list[list[Run]]:
@@ -74,9 +81,11 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
     count = len(comparisons)
     against = {each.first.key for each in comparisons}
     best = " with the highest mean" if count > 1 and len(against) == 1 else ""
+    family = comparisons[0].family or count
+    counted = f"the {count}" if family == count else f"all {family} pairs, which the best was picked from,"
     caption = (
         f"{comparisons[0].first.dataset}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
-        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over the {count} in bold"
+        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over {counted} in bold"
     )
     columns = ("run", "against", "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
     return Table(caption, columns, rows, heads=2)

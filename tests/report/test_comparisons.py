@@ -28,8 +28,12 @@ def test_all_pairs_and_the_correction_counts_them() -> None:
 
 
 def test_many_runs_are_compared_with_the_best() -> None:
-    runs = [make_run([0.5, 0.7 + step / 100, 0.6], model=f"m{step}") for step in range(9)]
+    runs = [make_run([0.1 * step, 0.101 * step, 0.1 * step], model=f"m{step}") for step in range(9)]
     found = compare_runs(runs)
     assert MOST_PAIRS < 9 * 8 / 2 and len(found) == 8
     assert {each.first.model for each in found} == {"m8"}
+    smallest = min(each.paired.t_test or 1 for each in found)
+    assert min(each.corrected or 1 for each in found) == 36 * smallest < 1, "the best was picked from 36 pairs"
+    assert found[0].to_json()["holm_family"] == 36
+    assert "over all 36 pairs" in comparison_table(found, label_runs(runs)).caption
     assert "with the highest mean" in comparison_table(found, label_runs(runs)).caption
