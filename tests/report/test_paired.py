@@ -47,6 +47,12 @@ def test_differences_that_do_not_vary_have_no_t_test() -> None:
     assert paired_difference([0.5, 0.5], [0.5, 0.5]).sign_flips == 1
 
 
+def test_rounding_is_no_variation() -> None:
+    gap = paired_difference([0.3, 0.4, 0.9], [0.2, 0.3, 0.8])
+    assert len(set(gap.gaps)) > 1 and gap.t_test is None
+    assert paired_difference([0.3, 0.4, 0.9], [0.2, 0.3, 0.8001]).t_test is not None
+
+
 def test_runs_of_different_length_are_not_compared() -> None:
     with pytest.raises(ValueError, match="shorter"):
         paired_difference([0.5, 0.6], [0.5])
