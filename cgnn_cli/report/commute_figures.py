@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cgnn_cli.configs import CommuteConfig
+from cgnn_cli.report.labels import describe
 from cgnn_cli.report.style import (
     DASHES,
     MARKERS,
@@ -24,25 +25,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 60
+UNUSUAL = ("method", "gamma", "walk", "form", "tail", "solver_seed")  # told where they are not the default
 LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
 
 
-def weights_label(config: dict[str, Any]) -> str:
-    """Solver and proximity of a commute artifact, with what is not the default."""
-    scale = config.get("scale", 1.0)
-    parts = [solver_label(config), config["proximity"] + (f" {scale}" if scale != 1.0 else "")]
-    return ", ".join(parts)
+def weights_label(options: dict[str, Any]) -> str:
+    """Solver, proximity and walk of commute weights, with what is not the default."""
+    scale = options.get("scale", 1.0)
+    proximity = options["proximity"] + (f" {scale}" if scale != 1.0 else "")
+    return ", ".join(filter(None, (_solver(options), proximity, describe(options, UNUSUAL))))
 
 
-def solver_label(config: dict[str, Any]) -> str:
-    """The solver of a commute artifact with its size."""
+def solver_label(options: dict[str, Any]) -> str:
+    """Solver and walk of commute times, with what is not the default."""
+    return ", ".join(filter(None, (_solver(options), describe(options, UNUSUAL))))
+
+
+def _solver(options: dict[str, Any]) -> str:
+    """The solver with its size."""
     sizes = (("rank", "rank {}"), ("tolerance", "tolerance {:g}"), ("steps", "{} steps"), ("probes", "{} probes"))
-    said = [text.format(config[name]) for name, text in sizes if config.get(name) is not None]
-    return " ".join([str(config["solver"]), *said])
+    said = [text.format(options[name]) for name, text in sizes if options.get(name) is not None]
+    return " ".join([str(options["solver"]), *said])
 
 
-def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> Picture | None:
-    """How commute times and weights are distributed over the edges."""
+def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str, Any], Artifact]]) -> Picture | None:
+    """How commute times and weights are distributed over the edges; each artifact with the options behind it."""
     shown = list(artifacts)[: len(PALETTE)]
     if not shown:
         return None
@@ -50,12 +57,12 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> P
         drawing = new_drawing(9, 3.3 + 0.2 * len(shown))
         left, right = drawing.subplots(1, 2)
         drawn = set()
-        for number, artifact in enumerate(shown):
-            style: Any = {"color": PALETTE[number], "label": weights_label(artifact.header.config), "lw": 1.8}
+        for number, (options, artifact) in enumerate(shown):
+            style: Any = {"color": PALETTE[number], "label": weights_label(options), "lw": 1.8}
             style["ls"] = DASHES[number % len(DASHES)]
-            if (solver := solver_label(artifact.header.config)) not in drawn:
+            if (solving := _solving(artifact.header)) not in drawn:
                 _draw_times(left, artifact.elements["commute"], style)
-                drawn.add(solver)
+                drawn.add(solving)
             _draw_weights(right, artifact.elements, style)
         logarithmic(left.xaxis)
         left.set(title="commute times", xlabel="c on an edge (logarithmic)", ylabel="% of the edges")
@@ -64,7 +71,8 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> P
             axes.grid()
         legend_below(drawing, right, 2)
         caption = (
-            f"Commute times (histogram, once for each solver) and weights in both directions (cumulative) on {dataset}"
+            "Commute times (histogram, once for each walk and solver) and weights in both directions (cumulative) "
+            f"on {dataset}"
         )
         words = f"Distribution of commute times and of weights on {dataset} for {len(shown)} kinds of weights."
         return Picture.of(name, caption, words, drawing)
@@ -86,23 +94,23 @@ def _draw_weights(axes: Axes, elements: dict[str, Any], style: dict[str, Any]) -
     axes.plot(places, 100 * np.searchsorted(weights, places + 1e-9, side="right") / max(len(weights), 1), **style)
 
 
-def draw_solvers(name: str, dataset: str, headers: Sequence[Header]) -> Picture | None:
+def draw_solvers(name: str, dataset: str, solved: Sequence[tuple[dict[str, Any], Header]]) -> Picture | None:
     """Measured error of c against the seconds of the solver, where there are its times with and without `--verify`.
 
     The seconds are those of the artifact without it: a verification takes exact solves, which are not the solver's.
     """
-    alone = {_solving(header): header.seconds for header in headers if not header.config.get("verify")}
+    alone = {_solving(header): header.seconds for _, header in solved if not header.config.get("verify")}
     measured = {}
-    for header in headers:
+    for options, header in solved:
         found, seconds = header.summary.get("verify"), alone.get(_solving(header))
         if found and found["median_relative_error"] is not None and seconds:
-            measured[solver_label(header.config)] = (seconds, found)
+            measured[_solving(header)] = (solver_label(options), seconds, found)
     if len(measured) < 2:
         return None
     with drawing_style():
         drawing = new_drawing(7.6, 3.6 + 0.1 * len(measured))
         axes = drawing.subplots()
-        for number, (label, (seconds, found)) in enumerate(sorted(measured.items())):
+        for number, (label, seconds, found) in enumerate(sorted(measured.values(), key=lambda item: item[:2])):
             median, high = (
                 max(found[figure], LEAST_ERROR) for figure in ("median_relative_error", "p95_relative_error")
             )
@@ -120,7 +128,7 @@ def draw_solvers(name: str, dataset: str, headers: Sequence[Header]) -> Picture 
 
 
 def _solving(header: Header) -> str:
-    """What the seconds of a solver depend on: its inputs and options, not the weights made from its times."""
+    """What commute times and their seconds depend on: inputs and solver, not the weights that are made of them."""
     options = CommuteConfig.from_dict({**header.config, "verify": 0}).to_dict()
     read = {name: value for name, value in options.items() if name not in ("proximity", "scale")}
     return repr((sorted(header.inputs.items()), sorted(read.items())))

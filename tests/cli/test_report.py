@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cgnn_cli.report.commute_figures import weights_label
 from tests.front_door import FrontDoor
 from tests.report.samples import HOST
 
@@ -72,6 +73,24 @@ def test_figures_of_the_page_are_files_too(cgnn: FrontDoor, runs: list[dict[str,
     assert len(linked) == found["figures"] >= 4
     for name in linked:
         assert Path("out", name).exists() and Path("out", name).with_suffix(".png").exists()
+
+
+def test_figures_tell_walks_apart(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def remember(options: dict[str, Any]) -> str:
+        told.append(weights_label(options))
+        return told[-1]
+
+    monkeypatch.setattr("cgnn_cli.report.commute_figures.weights_label", remember)
+    for walk in ((), ("--method", "teleport"), ("--walk", "symmetric", "--form", "random-walk")):
+        cgnn.ok("run", *SHORT, *walk, "-q")
+    cgnn.ok("report", "--format", "md", "--output", "out", "-q")
+    assert sorted(told) == [
+        "svd rank 5, exp",
+        "svd rank 5, exp, method teleport",
+        "svd rank 5, exp, walk symmetric, form random-walk",
+    ]
 
 
 def test_runs_by_key_and_by_path(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:

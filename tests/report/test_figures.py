@@ -2,11 +2,12 @@
 
 import dataclasses
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
-from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, weights_label
+from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, solver_label, weights_label
 from cgnn_cli.report.figures import (
     draw_confusion,
     draw_learning,
@@ -86,8 +87,25 @@ def test_histograms_show_what_a_logarithm_can(times: list[float]) -> None:
     config = {"solver": "svd", "rank": 5, "proximity": "exp", "scale": 1.0}
     weights = np.array([0.0, 0.5, 1.0])
     elements = {"commute": np.array(times), "weight_out": weights, "weight_in": weights}
-    assert draw_histograms("x", "demo", [Artifact(header("commute", "k", config=config), elements)]) is not None
+    artifact = Artifact(header("commute", "k", config=config), elements)
+    assert draw_histograms("x", "demo", [(config, artifact)]) is not None
     assert draw_histograms("x", "demo", []) is None
+
+
+def test_times_of_another_walk_are_drawn_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr("cgnn_cli.report.commute_figures._draw_times", lambda axes, times, style: drawn.append(style))
+    elements = {name: np.ones(2) for name in ("commute", "weight_out", "weight_in")}
+    walks: tuple[dict[str, Any], ...] = ({}, {"method": "teleport", "gamma": 0.9}, {"walk": "symmetric"})
+    weighed = []
+    for walk in walks:
+        for proximity in ("exp", "inverse"):
+            config = {"solver": "svd", "rank": 5, "proximity": proximity, "scale": 1.0}
+            made = header("commute", "k", config=config, inputs={"dilap": f"{walk}"})
+            weighed.append(({**config, **walk}, Artifact(made, elements)))
+    assert draw_histograms("x", "demo", weighed) is not None
+    shown = ["svd rank 5, exp", "svd rank 5, exp, method teleport", "svd rank 5, exp, walk symmetric"]
+    assert [style["label"] for style in drawn] == shown
 
 
 def commute_header(solver: str, error: float | None = None, *, proximity: str = "exp", seconds: float = 1.0) -> Header:
@@ -99,21 +117,27 @@ def commute_header(solver: str, error: float | None = None, *, proximity: str = 
     return header("commute", solver, config=config, inputs={"dilap": "d"}, summary=summary, seconds=seconds)
 
 
+def solvers(*headers: Header) -> Picture | None:
+    return draw_solvers("x", "demo", [(made.config, made) for made in headers])
+
+
 def test_solvers_need_two_with_an_error_and_with_seconds_of_their_own() -> None:
     verified = [commute_header("exact", 0.0), commute_header("pi-only", 0.1)]
     alone = [commute_header("exact", proximity="inverse"), commute_header("pi-only")]
-    assert draw_solvers("x", "demo", [*verified, *alone]) is not None
-    assert draw_solvers("x", "demo", [*verified, alone[0]]) is None
-    assert draw_solvers("x", "demo", [verified[0], *alone]) is None
+    assert solvers(*verified, *alone) is not None
+    assert solvers(*verified, alone[0]) is None
+    assert solvers(verified[0], *alone) is None
+    walk = [dataclasses.replace(made, inputs={"dilap": "other"}) for made in (verified[0], alone[0])]
+    assert solvers(verified[0], alone[0], *walk) is not None
     elsewhere = dataclasses.replace(alone[1], inputs={"dilap": "other"})
-    assert draw_solvers("x", "demo", [*verified, alone[0], elsewhere]) is None
+    assert solvers(*verified, alone[0], elsewhere) is None
 
 
 def test_the_seconds_of_a_verification_are_not_those_of_the_solver() -> None:
     def drawn(alone: float, verified: float) -> bytes:
         timed = [commute_header("exact", seconds=alone), commute_header("exact", 0.0, seconds=verified)]
         others = [commute_header("pi-only"), commute_header("pi-only", 0.1)]
-        picture = draw_solvers("x", "demo", [*timed, *others])
+        picture = solvers(*timed, *others)
         assert picture is not None
         return picture.png
 
@@ -125,5 +149,8 @@ def test_labels_of_weights_and_powers() -> None:
         weights_label({"solver": "series", "steps": 2, "proximity": "ratio", "scale": 0.1})
         == "series 2 steps, ratio 0.1"
     )
+    unusual = {"solver": "svd", "rank": 5, "method": "teleport", "gamma": 0.5, "form": "random-walk"}
+    assert solver_label(unusual) == "svd rank 5, method teleport, gamma 0.5, form random-walk"
+    assert solver_label({"solver": "series", "steps": 2, "tail": False}) == "series 2 steps, no tail"
     assert [power_label(10.0**k, digits=True) for k in (-2, 0, 3)] == ["0.01", "1", "1,000"]
     assert power_label(1e-12, digits=False) == "10⁻¹²"
