@@ -68,6 +68,18 @@ def test_time_needs_two_timed_runs() -> None:
     assert untimed.seconds is None and draw_time("x", "demo", [untimed, *RUNS[1:]], label_runs(RUNS)) is None
 
 
+def test_every_model_has_its_name_beside_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(
+        "cgnn_cli.report.figures.name_points", lambda drawing, axes, points: told.extend(each.name for each in points)
+    )
+    runs = [make_run([0.5 + step / 100, 0.6], model=f"m{step:02}") for step in range(50)]
+    picture = draw_time("x", "demo", runs[:19], label_runs(runs))
+    assert picture is not None and sorted(told) == [f"m{step:02}" for step in range(19)]
+    many = draw_time("x", "demo", runs, label_runs(runs))
+    assert many is not None and many.caption.endswith("the 40 most accurate of 50 are named") and len(told) == 19 + 40
+
+
 def test_confusion_is_left_out_where_there_are_too_many_classes() -> None:
     assert draw_confusion("x", "m on d", np.ones((2, 3, 3)), ["a", "b", "c"], 33.3) is not None
     assert draw_confusion("x", "m on d", np.ones((2, 40, 40)), [str(k) for k in range(40)], 2.5) is None
