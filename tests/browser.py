@@ -86,6 +86,13 @@ def open_page(page: Path, folder: Path, width: int) -> Seen:
     return Seen(**values, console=console)
 
 
+def printed_pages(page: Path, folder: Path) -> int:
+    """How many sheets a page takes on paper."""
+    printed = folder / "printed.pdf"
+    run(folder, "--no-pdf-header-footer", f"--print-to-pdf={printed}", page.as_uri())
+    return len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes()))
+
+
 FRAME = """<!DOCTYPE html><title>frame</title>
 <iframe id="inner" src="PAGE" style="width: WIDTHpx; height: 900px; border: 0"></iframe>
 <script>

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.experiments.paper import NAMES
 from cgnn_cli.models.table import MODELS
 from cgnn_cli.presets.table import rows_of
+from cgnn_cli.settings import Settings
 
 # What the paper leaves open is taken from its one public configuration, but for its 10,000 epochs and patience of 600.
 PUBLIC = {"train.dropout": 0.0, "train.jumping_knowledge": "max", "train.l2_norm": True}
@@ -57,8 +59,18 @@ class Row:
             if settings.get("commute.proximity") == "ratio":
                 note = "pi-only gives --proximity ratio equal weights, so this is the run without weights"
                 return Chosen(_changed(settings, NO_WEIGHTS), origin, (note,))
+            if _has_unit(settings):
+                note = "pi-only gives steps, the SVD scores without a unit: --scale row-mean in the place of a number"
+                return Chosen(_changed(settings, {**PI_ONLY, "commute.scale": "row-mean"}), origin, (note,))
             return Chosen(_changed(settings, PI_ONLY), origin)
         return Chosen(settings, origin)
+
+
+def _has_unit(settings: dict[str, Any]) -> bool:
+    """Whether weights of the SVD's scores depend on their unit; with steps they would drop all neighbours but one."""
+    config = Settings.of(settings, "a row").config("commute")
+    assert isinstance(config, CommuteConfig)
+    return config.solver == "svd" and config.proximity == "exp" and isinstance(config.scale_value(), float)
 
 
 def _changed(settings: dict[str, Any], weights: dict[str, Any]) -> dict[str, Any]:

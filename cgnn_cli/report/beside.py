@@ -7,12 +7,12 @@ from typing import Any
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.experiments.paper import PaperResult, find_result, printed_accuracy
+from cgnn_cli.experiments.remarks import PUBLISHED, SPLITS, SYMMETRISED, remarks_on
 from cgnn_cli.report.runs import Run
 
 PAPER_WEIGHTS = {"method": "path", "walk": "directed", "form": "incidence", "solver": "svd", "proximity": "exp"}
 PAPER_RANK = 5
 ADDITIONS = {"knn": "similar nodes", "degree_features": "degree features", "label_input": "label input"}
-OTHER_SPLITS = ("snap-patents", "roman-empire", "arxiv-year")
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,12 @@ def _differences(run: Run, dataset: str) -> list[str]:
     notes = [f"with {words}" for name, words in ADDITIONS.items() if run.options.get(name)]
     if run.is_partial:
         notes.append(f"{len(run.splits)} of {run.split_count} splits")
-    protocol = run.graph_notes.get("protocol", BENCHMARKS[dataset].protocols[0])
-    if protocol != BENCHMARKS[dataset].protocols[0]:
-        notes.append(f"{protocol} splits")
-    if dataset in OTHER_SPLITS:
-        notes.append("the paper does not say clearly which splits these figures are for")
     if run.options.get("propagation", "layers") != "layers":
         notes.append("another propagation than the paper's")
-    return notes
+    own = BENCHMARKS[dataset].protocols[0]
+    protocol = run.graph_notes.get("protocol", own)
+    untrue = {SYMMETRISED} if run.graph_notes.get("undirected") else set()
+    if protocol != own:
+        notes.append(f"{protocol} splits")
+        untrue |= {SPLITS, PUBLISHED}
+    return [*notes, *(remark for remark in remarks_on(dataset, run.model) if remark not in untrue)]

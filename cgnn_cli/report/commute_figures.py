@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cgnn_cli.configs import CommuteConfig
+from cgnn_cli.report.labels import describe
 from cgnn_cli.report.style import (
     DASHES,
     MARKERS,
@@ -23,25 +25,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 60
+UNUSUAL = ("method", "gamma", "walk", "form", "tail", "solver_seed")  # told where they are not the default
 LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
 
 
-def weights_label(config: dict[str, Any]) -> str:
-    """Solver and proximity of a commute artifact, with what is not the default."""
-    scale = config.get("scale", 1.0)
-    parts = [solver_label(config), config["proximity"] + (f" {scale}" if scale != 1.0 else "")]
-    return ", ".join(parts)
+def weights_label(options: dict[str, Any]) -> str:
+    """Solver, proximity and walk of commute weights, with what is not the default."""
+    scale = options.get("scale", 1.0)
+    proximity = options["proximity"] + (f" {scale}" if scale != 1.0 else "")
+    return ", ".join(filter(None, (_solver(options), proximity, describe(options, UNUSUAL))))
 
 
-def solver_label(config: dict[str, Any]) -> str:
-    """The solver of a commute artifact with its size."""
+def solver_label(options: dict[str, Any]) -> str:
+    """Solver and walk of commute times, with what is not the default."""
+    return ", ".join(filter(None, (_solver(options), describe(options, UNUSUAL))))
+
+
+def _solver(options: dict[str, Any]) -> str:
+    """The solver with its size."""
     sizes = (("rank", "rank {}"), ("tolerance", "tolerance {:g}"), ("steps", "{} steps"), ("probes", "{} probes"))
-    said = [text.format(config[name]) for name, text in sizes if config.get(name) is not None]
-    return " ".join([str(config["solver"]), *said])
+    said = [text.format(options[name]) for name, text in sizes if options.get(name) is not None]
+    return " ".join([str(options["solver"]), *said])
 
 
-def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> Picture | None:
-    """How commute times and weights are distributed over the edges."""
+def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str, Any], Artifact]]) -> Picture | None:
+    """How commute times and weights are distributed over the edges; each artifact with the options behind it."""
     shown = list(artifacts)[: len(PALETTE)]
     if not shown:
         return None
@@ -49,12 +57,12 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> P
         drawing = new_drawing(9, 3.3 + 0.2 * len(shown))
         left, right = drawing.subplots(1, 2)
         drawn = set()
-        for number, artifact in enumerate(shown):
-            style: Any = {"color": PALETTE[number], "label": weights_label(artifact.header.config), "lw": 1.8}
+        for number, (options, artifact) in enumerate(shown):
+            style: Any = {"color": PALETTE[number], "label": weights_label(options), "lw": 1.8}
             style["ls"] = DASHES[number % len(DASHES)]
-            if (solver := solver_label(artifact.header.config)) not in drawn:
+            if (solving := _solving(artifact.header)) not in drawn:
                 _draw_times(left, artifact.elements["commute"], style)
-                drawn.add(solver)
+                drawn.add(solving)
             _draw_weights(right, artifact.elements, style)
         logarithmic(left.xaxis)
         left.set(title="commute times", xlabel="c on an edge (logarithmic)", ylabel="% of the edges")
@@ -63,7 +71,8 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[Artifact]) -> P
             axes.grid()
         legend_below(drawing, right, 2)
         caption = (
-            f"Commute times (histogram, once for each solver) and weights in both directions (cumulative) on {dataset}"
+            "Commute times (histogram, once for each walk and solver) and weights in both directions (cumulative) "
+            f"on {dataset}"
         )
         words = f"Distribution of commute times and of weights on {dataset} for {len(shown)} kinds of weights."
         return Picture.of(name, caption, words, drawing)
@@ -85,26 +94,30 @@ def _draw_weights(axes: Axes, elements: dict[str, Any], style: dict[str, Any]) -
     axes.plot(places, 100 * np.searchsorted(weights, places + 1e-9, side="right") / max(len(weights), 1), **style)
 
 
-def draw_solvers(name: str, dataset: str, headers: Sequence[Header]) -> Picture | None:
-    """Measured error of c against the seconds of the solver, of the commute artifacts that were verified."""
+def draw_solvers(name: str, dataset: str, solved: Sequence[tuple[dict[str, Any], Header]]) -> Picture | None:
+    """Measured error of c against the seconds of the solver, where there are its times with and without `--verify`.
+
+    The seconds are those of the artifact without it: a verification takes exact solves, which are not the solver's.
+    """
+    alone = {_solving(header): header.seconds for _, header in solved if not header.config.get("verify")}
     measured = {}
-    for header in headers:
-        found = header.summary.get("verify")
-        if found and found["median_relative_error"] is not None and header.seconds:
-            measured[solver_label(header.config)] = (header.seconds, found)
+    for options, header in solved:
+        found, seconds = header.summary.get("verify"), alone.get(_solving(header))
+        if found and found["median_relative_error"] is not None and seconds:
+            measured[_solving(header)] = (solver_label(options), seconds, found)
     if len(measured) < 2:
         return None
     with drawing_style():
         drawing = new_drawing(7.6, 3.6 + 0.1 * len(measured))
         axes = drawing.subplots()
-        for number, (label, (seconds, found)) in enumerate(sorted(measured.items())):
+        for number, (label, seconds, found) in enumerate(sorted(measured.values(), key=lambda item: item[:2])):
             median, high = (
                 max(found[figure], LEAST_ERROR) for figure in ("median_relative_error", "p95_relative_error")
             )
             colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
             style: Any = {"color": colour, "marker": marker, "label": label, "markersize": 7, "capsize": 3}
             axes.errorbar(seconds, median, yerr=[[0], [max(high - median, 0)]], ls="none", **style)
-        axes.set(xlabel="seconds of the commute stage", ylabel="relative error of c")
+        axes.set(xlabel="seconds of the commute stage without the verification", ylabel="relative error of c")
         logarithmic(axes.xaxis)
         logarithmic(axes.yaxis)
         axes.grid()
@@ -112,3 +125,10 @@ def draw_solvers(name: str, dataset: str, headers: Sequence[Header]) -> Picture 
         caption = f"Error of the solvers against their time on {dataset}: median, up to the 95th percentile"
         words = f"Relative error of commute times against seconds for {len(measured)} solvers on {dataset}."
         return Picture.of(name, caption, words, drawing)
+
+
+def _solving(header: Header) -> str:
+    """What commute times and their seconds depend on: inputs and solver, not the weights that are made of them."""
+    options = CommuteConfig.from_dict({**header.config, "verify": 0}).to_dict()
+    read = {name: value for name, value in options.items() if name not in ("proximity", "scale")}
+    return repr((sorted(header.inputs.items()), sorted(read.items())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,16 +15,21 @@ from cgnn_cli.report.table import DASH, Entry, Table
 
 MOST_PAIRS = 28  # of 8 runs; more runs are compared with the best only
 LEVEL = 0.05
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two runs on the same splits of one graph; `corrected` is the p value of the t test after Holm's correction."""
+    """Two runs on the same splits of one graph; `corrected` is the p value of the t test after Holm's correction.
+
+    `family` is how many pairs that correction counts, where these were picked from more than are shown.
+    """
 
     first: Run
     second: Run
     paired: Paired
     corrected: float | None
+    family: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -32,29 +38,64 @@ class Comparison:
             "second": self.second.key,
             **self.paired.to_json(),
             "p_holm": self.corrected,
+            **({} if self.family is None else {"holm_family": self.family}),
         }
 
 
 def compare_runs(runs: Sequence[Run]) -> list[Comparison]:
     """All pairs of the runs that share graph and splits, at least two of them; where these are many, with the best.
 
-    Holm's correction is over all that are returned, so call it with the runs of one table.
+    Holm's correction is over all pairs, so call it with the runs of one table. Those that are left out count too: the
+    best was picked by the same accuracies, and its lead over the others is larger than that of a run named before.
     """
-    pairs = []
+    pairs, family = [], 0
     for group in _comparable(runs):
         ordered = sorted(group, key=lambda run: -run.mean)
         every = list(combinations(ordered, 2))
+        family += len(every)
         pairs += every if len(every) <= MOST_PAIRS else [(ordered[0], other) for other in ordered[1:]]
     found = [paired_difference(first.accuracies, second.accuracies) for first, second in pairs]
-    corrected = holm([paired.t_test for paired in found])
-    return [Comparison(*pair, paired, p) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
+    corrected = holm([paired.t_test for paired in found], family)
+    return [Comparison(*pair, paired, p, family) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
 
 
-def _comparable(runs: Sequence[Run]) -> list[list[Run]]:
+def _alike(runs: Sequence[Run]) -> list[list[Run]]:
+    """The runs by graph and splits."""
     groups: dict[tuple[str, tuple[int, ...]], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.graph_key, tuple(run.splits)), []).append(run)
-    return [group for (_, splits), group in groups.items() if len(group) > 1 and len(splits) > 1]
+    return list(groups.values())
+
+
+def _comparable(runs: Sequence[Run]) -> list[list[Run]]:
+    return [group for group in _alike(runs) if len(group) > 1 and len(group[0].splits) > 1]
+
+
+def uncompared(runs: Sequence[Run], labels: dict[str, Label]) -> str:
+    """A sentence on the pairs of runs that cannot be compared, with the splits of each run; empty if there are none."""
+    every = math.comb(len(runs), 2)
+    count = every - sum(math.comb(len(group), 2) for group in _comparable(runs))
+    if not count:
+        return ""
+    sets = "; ".join(f"{_named(group, labels)} on {_told(group[0].splits)}" for group in _alike(runs))
+    return (
+        f"{count} of {every} pair{'s' if every > 1 else ''} of runs cannot be compared, because that takes the same "
+        f"splits of one graph, at least two: {sets}."
+    )
+
+
+def _named(runs: Sequence[Run], labels: dict[str, Label]) -> str:
+    names = [str(labels[run.key]) for run in runs[:MOST_NAMED]]
+    rest = len(runs) - len(names)
+    return ", ".join(names) + (f" and {rest} more" if rest else "")
+
+
+def _told(splits: Sequence[int]) -> str:
+    if len(splits) == 1:
+        return f"split {splits[0]}"
+    first, last = splits[0], splits[-1]
+    is_range = len(splits) > 2 and list(splits) == list(range(first, last + 1))
+    return "splits " + (f"{first} to {last}" if is_range else ", ".join(map(str, splits)))
 
 
 def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]) -> Table:
@@ -72,14 +113,23 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
         for each in comparisons
     ]
     count = len(comparisons)
-    against = {each.first.key for each in comparisons}
-    best = " with the highest mean" if count > 1 and len(against) == 1 else ""
+    best, counted = _picked(comparisons)
     caption = (
         f"{comparisons[0].first.dataset}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
-        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over the {count} in bold"
+        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over {counted} in bold"
     )
     columns = ("run", "against", "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
     return Table(caption, columns, rows, heads=2)
+
+
+def _picked(comparisons: Sequence[Comparison]) -> tuple[str, str]:
+    """How the pairs were picked, and what the correction counts."""
+    count, family = len(comparisons), comparisons[0].family
+    if family is None or family == count:
+        return "", f"the {count}"
+    alone = len({each.first.key for each in comparisons}) == 1
+    best = "with the highest mean" if alone else "(of many runs on the same splits, with the highest mean alone)"
+    return f" {best}", f"all {family} pairs, which the best was picked from,"
 
 
 def _difference(paired: Paired) -> str:

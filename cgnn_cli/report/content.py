@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from cgnn_cli import __version__
-from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_table
+from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_table, uncompared
 from cgnn_cli.report.drawing import draw_dataset
 from cgnn_cli.report.labels import Label, label_runs
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
@@ -112,6 +112,8 @@ class Report:
             table = comparison_table(found, self.labels)
             shown = table if len(found) <= MOST_OPEN else Details(f"{len(found)} paired comparisons", [table])
             blocks.insert(min(1, len(blocks)), shown)
+        if words := uncompared(runs, self.labels):
+            blocks.insert(min(2 if found else 1, len(blocks)), words)
         return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])
 
 

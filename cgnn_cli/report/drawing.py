@@ -30,9 +30,11 @@ def _drawn(
     yield draw_time(f"{start}-time", dataset, runs, labels)
     yield _confusion(f"{start}-confusion", dataset, runs, labels, source)
     weighed = {run.made_from["commute"].key: run.made_from["commute"] for run in runs if "commute" in run.made_from}
-    yield draw_histograms(f"{start}-commute", dataset, [source.content(header) for header in weighed.values()])
+    artifacts = [(source.options(header), source.content(header)) for header in weighed.values()]
+    yield draw_histograms(f"{start}-commute", dataset, artifacts)
     graphs = dict.fromkeys(run.graph_key for run in runs)
-    yield draw_solvers(f"{start}-solvers", dataset, [found for key in graphs for found in source.commute_headers(key)])
+    headers = [header for key in graphs for header in source.commute_headers(key)]
+    yield draw_solvers(f"{start}-solvers", dataset, [(source.options(header), header) for header in headers])
     for model in dict.fromkeys(run.model for run in runs):
         members = [run for run in runs if run.model == model]
         yield draw_sensitivity(f"{start}-sensitivity-{slug(model)}", dataset, model, members)

@@ -10,6 +10,7 @@ import numpy as np
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.report.beside import beside_paper
 from cgnn_cli.report.labels import Label
+from cgnn_cli.report.naming import Named, name_points
 from cgnn_cli.report.runs import Run
 from cgnn_cli.report.style import (
     DASHES,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 MOST_CURVES = len(PALETTE)
 MOST_POINTS = 250
 MOST_CLASSES = 15
+MOST_NAMES = 40
 History = dict[str, np.ndarray]
 
 
@@ -129,20 +131,27 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
         return None
     timed.sort(key=lambda item: -item[1].mean)
     with drawing_style():
-        drawing = new_drawing(7.6, 3.6 + 0.2 * min(len(timed), MOST_CURVES))
+        named = timed[:MOST_NAMES]
+        drawing = new_drawing(9, 3.8 + 0.12 * len(named))
         axes = drawing.subplots()
-        for number, (seconds, run) in enumerate(timed):
-            kind, rest = number % MOST_CURVES, number >= MOST_CURVES
-            label = ("others" if number == MOST_CURVES else None) if rest else short(str(labels[run.key]), 80)
-            style: Any = {"color": MUTED if rest else PALETTE[kind], "label": label, "markersize": 4 if rest else 8}
-            axes.errorbar(seconds, 100 * run.mean, yerr=100 * run.std, fmt="." if rest else MARKERS[kind], **style)
+        for seconds, run in timed[MOST_NAMES:]:
+            axes.plot(seconds, 100 * run.mean, ".", color=MUTED, ms=5)
+        for number, (seconds, run) in enumerate(named):
+            turn, kind = divmod(number, len(PALETTE))  # a colour that comes again has another mark
+            style: Any = {"color": PALETTE[kind], "fmt": MARKERS[(kind + turn) % len(MARKERS)], "markersize": 7}
+            axes.errorbar(seconds, 100 * run.mean, yerr=100 * run.std, **style)
         axes.set(xlabel="seconds of one training and the stages before it", ylabel="test accuracy in %")
         logarithmic(axes.xaxis)
         axes.grid()
-        legend_below(drawing, axes, 1)
-        caption = f"Accuracy against time on {dataset}: seconds as recorded when each artifact was made"
+        name_points(drawing, axes, [_named(run, seconds, labels) for seconds, run in named])
+        rest = f"; the {len(named)} most accurate of {len(timed)} are named" if len(timed) > len(named) else ""
+        caption = f"Accuracy against time on {dataset}: seconds as recorded when each artifact was made{rest}"
         words = f"Scatter plot of test accuracy against seconds for {len(timed)} runs on {dataset}."
         return Picture.of(name, caption, words, drawing)
+
+
+def _named(run: Run, seconds: float, labels: dict[str, Label]) -> Named:
+    return Named(short(str(labels[run.key]), 44), seconds, 100 * run.mean, 100 * run.std)
 
 
 def draw_confusion(

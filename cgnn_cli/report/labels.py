@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ def label_runs(runs: Iterable[Run]) -> dict[str, Label]:
     for model, members in _by(runs, lambda run: run.model).items():
         named = _differing(members)
         for briefly in (True, False):
-            found = {run.key: Label(model, _setting(run.options, named, briefly=briefly)) for run in members}
+            found = {run.key: Label(model, describe(run.options, named, briefly=briefly)) for run in members}
             if _all_apart(members, named, found):
                 break
         labels |= found
@@ -70,7 +70,8 @@ def _all_apart(runs: list[Run], named: list[str], labels: dict[str, Label]) -> b
     return len(settings) == len(set(labels.values()))
 
 
-def _setting(options: dict[str, Any], named: list[str], *, briefly: bool) -> str:
+def describe(options: dict[str, Any], named: Sequence[str], *, briefly: bool = True) -> str:
+    """The named options with their values, in words; briefly, without defaults."""
     present = [name for name in named if options.get(name) is not None]
     said = [name for name in present if name in SHORT or not (briefly and _is_default(name, options[name]))]
     return ", ".join(_described(name, options[name]) for name in said)

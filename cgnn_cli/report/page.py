@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,16 +123,20 @@ def page_to_latex(page: Page) -> str:
         r"\maketitle",
         escape_latex(page.lead),
     ]
+    taken: Counter[str] = Counter()
     commands = {2: "section", 3: "subsection", 4: "subsubsection"}
     for section, depth in _with_depth(page.sections, 2):
         parts.append(f"\\{commands[min(depth, 4)]}{{{escape_latex(section.title)}}}")
-        parts += [_block_to_latex(block, section) for block in section.blocks]
+        parts += [_block_to_latex(block, section, taken) for block in section.blocks]
     return "\n\n".join([*parts, escape_latex(page.made_by), r"\end{document}"]) + "\n"
 
 
-def _block_to_latex(block: Block, section: Section) -> str:
+def _block_to_latex(block: Block, section: Section, taken: Counter[str]) -> str:
+    """A block; `taken` counts the labels of tables, of which the second of a name is `name:2`."""
     if isinstance(block, Table):
-        return to_latex(block, section.anchor)
+        taken[section.anchor] += 1
+        count = taken[section.anchor]
+        return to_latex(block, section.anchor if count == 1 else f"{section.anchor}:{count}")
     if isinstance(block, Picture):
         return (
             "\\begin{figure}\n  \\centering\n"
@@ -139,6 +144,6 @@ def _block_to_latex(block: Block, section: Section) -> str:
             f"  \\caption{{{escape_latex(block.caption)}}}\n\\end{{figure}}"
         )
     if isinstance(block, Details):
-        inner = "\n\n".join(_block_to_latex(part, section) for part in block.blocks)
+        inner = "\n\n".join(_block_to_latex(part, section, taken) for part in block.blocks)
         return f"\\paragraph{{{escape_latex(block.title)}}}\n{inner}"
     return escape_latex(block)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 MOST_FLIPPED = 12
+ROUNDING = 1e-9  # of the largest difference: an error below it is not one of the splits
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class Paired:
 
     @cached_property
     def t_test(self) -> float | None:
-        """Two-sided p value of the paired t test; None where the differences do not vary."""
-        if not self.error:
+        """Two-sided p value of the paired t test; None where the differences do not vary but by rounding."""
+        if self.error is None or self.error <= ROUNDING * max(map(abs, self.gaps)):
             return None
         from scipy.special import stdtr
 
@@ -71,15 +72,17 @@ def paired_difference(a: Sequence[float], b: Sequence[float]) -> Paired:
     return Paired(tuple(x - y for x, y in zip(a, b, strict=True)))
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
+def holm(p_values: Sequence[float | None], family: int | None = None) -> list[float | None]:
     """Holm's correction for several comparisons; those without a p value are not counted.
 
-    The k-th smallest of m is multiplied by m - k + 1, and none may be below one before it.
+    The k-th smallest of m is multiplied by m - k + 1, and none may be below one before it. Comparisons that were
+    picked by looking at the data need m of all that they were picked from: `family`.
     """
     known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    count = len(known) + (0 if family is None else family - len(p_values))
     corrected: list[float | None] = [None] * len(p_values)
     highest = 0.0
     for rank, (p, place) in enumerate(known):
-        highest = max(highest, min(1.0, p * (len(known) - rank)))
+        highest = max(highest, min(1.0, p * (count - rank)))
         corrected[place] = highest
     return corrected

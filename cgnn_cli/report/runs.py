@@ -78,8 +78,7 @@ class Run:
     @cached_property
     def options(self) -> dict[str, Any]:
         """The options that its stages read, of all stages together."""
-        parts = (self.made_from[stage].config for stage in CONFIGURED if stage in self.made_from)
-        return {name: value for part in parts for name, value in part.items() if name not in NOT_A_SETTING}
+        return _options(self.made_from)
 
     @property
     def seconds(self) -> float | None:
@@ -98,6 +97,11 @@ class Run:
         """What is recorded about the graph: its dataset, protocol, whether it is undirected or a stand-in."""
         graph = self.made_from.get("graph")
         return graph.summary if graph else {}
+
+
+def _options(made_from: dict[str, Header]) -> dict[str, Any]:
+    parts = (made_from[stage].config for stage in CONFIGURED if stage in made_from)
+    return {name: value for part in parts for name, value in part.items() if name not in NOT_A_SETTING}
 
 
 def _prepares(role: str) -> bool:
@@ -136,6 +140,10 @@ class Runs:
     def commute_headers(self, graph_key: str) -> list[Header]:
         """All commute artifacts of a graph."""
         return [header for header in self.store.headers("commute") if header.inputs.get("graph") == graph_key]
+
+    def options(self, header: Header) -> dict[str, Any]:
+        """The options of an artifact and of all it was made from."""
+        return _options({**dict(self._upstream(header)), header.stage: header})
 
     def _open(self, name: str) -> tuple[Path, Header]:
         path = Path(name)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cgnn_cli.report.commute_figures import weights_label
 from tests.front_door import FrontDoor
 from tests.report.samples import HOST
 
@@ -74,6 +75,24 @@ def test_figures_of_the_page_are_files_too(cgnn: FrontDoor, runs: list[dict[str,
         assert Path("out", name).exists() and Path("out", name).with_suffix(".png").exists()
 
 
+def test_figures_tell_walks_apart(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    def remember(options: dict[str, Any]) -> str:
+        told.append(weights_label(options))
+        return told[-1]
+
+    monkeypatch.setattr("cgnn_cli.report.commute_figures.weights_label", remember)
+    for walk in ((), ("--method", "teleport"), ("--walk", "symmetric", "--form", "random-walk")):
+        cgnn.ok("run", *SHORT, *walk, "-q")
+    cgnn.ok("report", "--format", "md", "--output", "out", "-q")
+    assert sorted(told) == [
+        "svd rank 5, exp",
+        "svd rank 5, exp, method teleport",
+        "svd rank 5, exp, walk symmetric, form random-walk",
+    ]
+
+
 def test_runs_by_key_and_by_path(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
     names = (runs[0]["key"][:10], runs[2]["artifact"], runs[0]["key"])
     found = cgnn.ok("report", *names, "--format", "csv", "--output", "out", "--json").json["summary"]
@@ -87,7 +106,8 @@ def test_a_run_with_more_splits_takes_the_cell(cgnn: FrontDoor, runs: list[dict[
     values = json.loads(Path("out/report.json").read_text())
     assert values["left_out"] == [runs[2]["key"]]
     assert more["key"] in [row["key"] for row in values["scores"]]
-    assert "1 run left out" in Path("out/report.md").read_text()
+    page = Path("out/report.md").read_text()
+    assert "1 run left out" in page and "2 of 3 pairs of runs cannot be compared" in page
 
 
 def test_an_evaluation_whose_inputs_are_elsewhere_is_still_shown(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:

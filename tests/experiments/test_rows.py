@@ -82,6 +82,14 @@ def test_pi_only_under_ratio_is_no_weights_and_says_so(presets: dict[str, Any]) 
     assert "the run without weights" in chosen.notes[0]
 
 
+def test_pi_only_beside_scores_has_a_scale_without_a_unit_and_says_so(presets: dict[str, Any]) -> None:
+    presets["tuned"]["demo", "cgnn"] = PresetRow({"commute.solver": "svd", "commute.proximity": "exp"})
+    chosen = ROWS["cgnn-pi"].on("demo")
+    expected = {"commute.solver": "pi-only", "commute.proximity": "exp", "commute.scale": "row-mean"}
+    assert weights_of(chosen.settings) == expected
+    assert "row-mean" in chosen.notes[0]
+
+
 def test_rows_are_chosen_by_model_or_by_name() -> None:
     assert list(chosen_rows(["gcn", "cgnn"])) == ["gcn", "cgnn"]
     assert list(chosen_rows(["gcn", "cgnn", "cgnn-none"], ["cgnn"])) == ["cgnn", "cgnn-none"]

@@ -1,7 +1,8 @@
 """Which runs are compared, how often, and what the table says."""
 
-from cgnn_cli.report.comparisons import MOST_PAIRS, compare_runs, comparison_table
+from cgnn_cli.report.comparisons import MOST_PAIRS, Comparison, compare_runs, comparison_table, uncompared
 from cgnn_cli.report.labels import label_runs
+from cgnn_cli.report.paired import paired_difference
 from tests.report.samples import make_run
 
 
@@ -28,8 +29,40 @@ def test_all_pairs_and_the_correction_counts_them() -> None:
 
 
 def test_many_runs_are_compared_with_the_best() -> None:
-    runs = [make_run([0.5, 0.7 + step / 100, 0.6], model=f"m{step}") for step in range(9)]
+    runs = [make_run([0.1 * step, 0.101 * step, 0.1 * step], model=f"m{step}") for step in range(9)]
     found = compare_runs(runs)
     assert MOST_PAIRS < 9 * 8 / 2 and len(found) == 8
     assert {each.first.model for each in found} == {"m8"}
+    smallest = min(each.paired.t_test or 1 for each in found)
+    assert min(each.corrected or 1 for each in found) == 36 * smallest < 1, "the best was picked from 36 pairs"
+    assert found[0].to_json()["holm_family"] == 36
+    assert "over all 36 pairs" in comparison_table(found, label_runs(runs)).caption
     assert "with the highest mean" in comparison_table(found, label_runs(runs)).caption
+
+
+def test_only_pairs_that_were_picked_for_the_highest_mean_are_said_to_be() -> None:
+    low, *high = [make_run([0.1 * step, 0.101 * step], model=f"m{step}") for step in range(1, 4)]
+    pairs = [
+        Comparison(low, other, paired_difference(low.accuracies, other.accuracies), corrected=0.5) for other in high
+    ]
+    caption = comparison_table(pairs, label_runs([low, *high])).caption
+    assert "highest mean" not in caption and "correction over the 2 in bold" in caption
+    assert "holm_family" not in pairs[0].to_json()
+
+
+def test_many_on_some_splits_and_few_on_others() -> None:
+    many = [make_run([0.1 * step, 0.101 * step], model=f"m{step}") for step in range(9)]
+    few = [make_run([0.5, 0.5 + step / 10], model=f"n{step}", splits=[3, 4]) for step in range(3)]
+    found = compare_runs([*many, *few])
+    caption = comparison_table(found, label_runs([*many, *few])).caption
+    assert len(found) == 8 + 3 and "(of many runs on the same splits, with the highest mean alone)" in caption
+    assert "over all 39 pairs" in caption
+
+
+def test_runs_on_other_splits_are_named() -> None:
+    runs = [make_run([0.5, 0.7, 0.6], model=f"m{step}") for step in range(5)]
+    assert uncompared(runs, label_runs(runs)) == ""
+    runs += [make_run([0.5, 0.7], model="mlp"), make_run([0.6], model="sage"), make_run([0.7], model="gat")]
+    said = uncompared(runs, label_runs(runs))
+    assert said.startswith("18 of 28 pairs of runs cannot be compared"), "the 10 of the first five can"
+    assert said.endswith("m0, m1, m2 and 2 more on splits 0 to 2; mlp on splits 0, 1; sage, gat on split 0.")

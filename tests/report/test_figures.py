@@ -1,13 +1,15 @@
 """Figures are drawn where the runs have the data, the same bytes for the same data."""
 
+import dataclasses
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
 from cgnn_cli.experiments.paper import PaperResult, find_result
 from cgnn_cli.report.beside import beside_paper
-from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, weights_label
+from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, solver_label, weights_label
 from cgnn_cli.report.figures import (
     draw_confusion,
     draw_learning,
@@ -18,7 +20,7 @@ from cgnn_cli.report.figures import (
 from cgnn_cli.report.labels import label_runs
 from cgnn_cli.report.runs import Run
 from cgnn_cli.report.style import PALETTE, THEMED, Picture, power_label
-from cgnn_cli.store.artifact import Artifact
+from cgnn_cli.store.artifact import Artifact, Header
 from tests.report.samples import header, make_run
 
 RUNS = [make_run([0.5, 0.7]), make_run([0.6, 0.8], model="mlp $x_1$ <b>")]
@@ -80,6 +82,18 @@ def test_time_needs_two_timed_runs() -> None:
     assert untimed.seconds is None and draw_time("x", "demo", [untimed, *RUNS[1:]], label_runs(RUNS)) is None
 
 
+def test_every_model_has_its_name_beside_its_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(
+        "cgnn_cli.report.figures.name_points", lambda drawing, axes, points: told.extend(each.name for each in points)
+    )
+    runs = [make_run([0.5 + step / 100, 0.6], model=f"m{step:02}") for step in range(50)]
+    picture = draw_time("x", "demo", runs[:19], label_runs(runs))
+    assert picture is not None and sorted(told) == [f"m{step:02}" for step in range(19)]
+    many = draw_time("x", "demo", runs, label_runs(runs))
+    assert many is not None and many.caption.endswith("the 40 most accurate of 50 are named") and len(told) == 19 + 40
+
+
 def test_confusion_is_left_out_where_there_are_too_many_classes() -> None:
     assert draw_confusion("x", "m on d", np.ones((2, 3, 3)), ["a", "b", "c"], 33.3) is not None
     assert draw_confusion("x", "m on d", np.ones((2, 40, 40)), [str(k) for k in range(40)], 2.5) is None
@@ -99,21 +113,61 @@ def test_histograms_show_what_a_logarithm_can(times: list[float]) -> None:
     config = {"solver": "svd", "rank": 5, "proximity": "exp", "scale": 1.0}
     weights = np.array([0.0, 0.5, 1.0])
     elements = {"commute": np.array(times), "weight_out": weights, "weight_in": weights}
-    assert draw_histograms("x", "demo", [Artifact(header("commute", "k", config=config), elements)]) is not None
+    artifact = Artifact(header("commute", "k", config=config), elements)
+    assert draw_histograms("x", "demo", [(config, artifact)]) is not None
     assert draw_histograms("x", "demo", []) is None
 
 
-def test_solvers_need_two_that_were_verified() -> None:
-    def verified(solver: str, error: float, **summary: object) -> object:
-        found = {"median_relative_error": error, "p95_relative_error": 2 * error}
-        return header(
-            "commute", solver, config={"solver": solver, "proximity": "exp"}, summary={"verify": found, **summary}
-        )
+def test_times_of_another_walk_are_drawn_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[dict[str, Any]] = []
+    monkeypatch.setattr("cgnn_cli.report.commute_figures._draw_times", lambda axes, times, style: drawn.append(style))
+    elements = {name: np.ones(2) for name in ("commute", "weight_out", "weight_in")}
+    walks: tuple[dict[str, Any], ...] = ({}, {"method": "teleport", "gamma": 0.9}, {"walk": "symmetric"})
+    weighed = []
+    for walk in walks:
+        for proximity in ("exp", "inverse"):
+            config = {"solver": "svd", "rank": 5, "proximity": proximity, "scale": 1.0}
+            made = header("commute", "k", config=config, inputs={"dilap": f"{walk}"})
+            weighed.append(({**config, **walk}, Artifact(made, elements)))
+    assert draw_histograms("x", "demo", weighed) is not None
+    shown = ["svd rank 5, exp", "svd rank 5, exp, method teleport", "svd rank 5, exp, walk symmetric"]
+    assert [style["label"] for style in drawn] == shown
 
-    both = [verified("exact", 0.0), verified("pi-only", 0.1)]
-    assert draw_solvers("x", "demo", both) is not None  # type: ignore[arg-type]
-    assert draw_solvers("x", "demo", both[:1]) is None  # type: ignore[arg-type]
-    assert draw_solvers("x", "demo", [header("commute", "k", config={"solver": "svd"})]) is None
+
+def commute_header(solver: str, error: float | None = None, *, proximity: str = "exp", seconds: float = 1.0) -> Header:
+    """A commute artifact, verified where an error is given."""
+    config, summary = {"solver": solver, "proximity": proximity}, {}
+    if error is not None:
+        config |= {"verify": 8, "solver_seed": 0}  # type: ignore[dict-item]
+        summary = {"verify": {"median_relative_error": error, "p95_relative_error": 2 * error}}
+    return header("commute", solver, config=config, inputs={"dilap": "d"}, summary=summary, seconds=seconds)
+
+
+def solvers(*headers: Header) -> Picture | None:
+    return draw_solvers("x", "demo", [(made.config, made) for made in headers])
+
+
+def test_solvers_need_two_with_an_error_and_with_seconds_of_their_own() -> None:
+    verified = [commute_header("exact", 0.0), commute_header("pi-only", 0.1)]
+    alone = [commute_header("exact", proximity="inverse"), commute_header("pi-only")]
+    assert solvers(*verified, *alone) is not None
+    assert solvers(*verified, alone[0]) is None
+    assert solvers(verified[0], *alone) is None
+    walk = [dataclasses.replace(made, inputs={"dilap": "other"}) for made in (verified[0], alone[0])]
+    assert solvers(verified[0], alone[0], *walk) is not None
+    elsewhere = dataclasses.replace(alone[1], inputs={"dilap": "other"})
+    assert solvers(*verified, alone[0], elsewhere) is None
+
+
+def test_the_seconds_of_a_verification_are_not_those_of_the_solver() -> None:
+    def drawn(alone: float, verified: float) -> bytes:
+        timed = [commute_header("exact", seconds=alone), commute_header("exact", 0.0, seconds=verified)]
+        others = [commute_header("pi-only"), commute_header("pi-only", 0.1)]
+        picture = solvers(*timed, *others)
+        assert picture is not None
+        return picture.png
+
+    assert drawn(2.0, 50.0) == drawn(2.0, 70.0) != drawn(3.0, 50.0)
 
 
 def test_labels_of_weights_and_powers() -> None:
@@ -121,5 +175,8 @@ def test_labels_of_weights_and_powers() -> None:
         weights_label({"solver": "series", "steps": 2, "proximity": "ratio", "scale": 0.1})
         == "series 2 steps, ratio 0.1"
     )
+    unusual = {"solver": "svd", "rank": 5, "method": "teleport", "gamma": 0.5, "form": "random-walk"}
+    assert solver_label(unusual) == "svd rank 5, method teleport, gamma 0.5, form random-walk"
+    assert solver_label({"solver": "series", "steps": 2, "tail": False}) == "series 2 steps, no tail"
     assert [power_label(10.0**k, digits=True) for k in (-2, 0, 3)] == ["0.01", "1", "1,000"]
     assert power_label(1e-12, digits=False) == "10⁻¹²"

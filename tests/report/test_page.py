@@ -1,5 +1,6 @@
 """The HTML page: one file, escaped, accessible, and without outside resources."""
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -76,6 +77,13 @@ def test_other_formats_have_all_parts() -> None:
     assert "(figures/1-figure.svg)" in markdown and "<script" not in markdown
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
     assert r"\includegraphics[width=\linewidth]{figures/1-figure.png}" in latex
+
+
+def test_labels_of_tables_are_told_apart() -> None:
+    sections = [Section("One", [TABLE, Details("more", [TABLE, TABLE])]), Section("Two", [TABLE])]
+    latex = page_to_latex(Page("Title", "Lead", sections, "Made by a test."))
+    labels = re.findall(r"\\label\{tab:(.*)\}", latex)
+    assert labels == ["one", "one:2", "one:3", "two"]
 
 
 def test_names_of_files_are_plain() -> None:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from cgnn_cli.experiments.paper import find_result
+from cgnn_cli.experiments.remarks import SPLITS, SYMMETRISED, TWINS
 from cgnn_cli.report.beside import beside_paper
 from cgnn_cli.report.labels import label_runs
 from cgnn_cli.report.runs import Run
@@ -72,7 +74,7 @@ def chameleon(accuracies: list[float], model: str = "cgnn", **parts: object) -> 
 def test_the_papers_figure_with_the_difference() -> None:
     found = beside_paper(chameleon([0.80, 0.81]))
     assert found is not None and (found.result.value, found.result.std) == (79.62, 2.33)
-    assert found.difference == pytest.approx(0.88) and found.within is True and found.notes == ()
+    assert found.difference == pytest.approx(0.88) and found.within is True and found.notes == (TWINS,)
     far = beside_paper(chameleon([0.70, 0.71]))
     assert far is not None and far.within is False
 
@@ -96,22 +98,49 @@ def test_variants_have_figures_of_their_own_or_a_note() -> None:
     )
     assert ranked is not None and ranked.result.value == 90.19
     exact = beside_paper(chameleon([0.8], commute={"solver": "exact", "proximity": "inverse", "scale": 1.0}))
-    assert exact is not None and exact.notes == ("not the paper's weights (solver, proximity)",)
+    assert exact is not None and exact.notes == ("not the paper's weights (solver, proximity)", TWINS)
 
 
 def test_out_of_memory_in_the_paper_is_a_word() -> None:
     found = beside_paper(make_run([0.5], model="dgcn", dataset="arxiv-year", graph={"dataset": "arxiv-year"}))
     assert found is not None and found.result.text == "OOM" and found.difference is None
-    assert "splits" in found.notes[-1]
 
 
 def test_what_cannot_be_compared_says_so_or_is_not() -> None:
     assert beside_paper(chameleon([0.5], graph={"standin": "chameleon"})) is None
     assert beside_paper(make_run([0.5], model="cgnn")) is None
     partial = beside_paper(chameleon([0.5], split_count=10))
-    assert partial is not None and partial.notes == ("1 of 10 splits",)
+    assert partial is not None and partial.notes == ("1 of 10 splits", TWINS)
     other = beside_paper(chameleon([0.5], graph={"protocol": "random"}, label_input=True))
-    assert other is not None and other.notes == ("with label input", "random splits")
+    assert other is not None and other.notes == ("with label input", "random splits", TWINS)
+
+
+def notes_on(model: str, dataset: str, **graph: object) -> tuple[str, ...]:
+    found = beside_paper(make_run([0.5], model=model, dataset=dataset, graph={"dataset": dataset, **graph}))
+    assert found is not None
+    return found.notes
+
+
+def test_what_is_odd_about_the_papers_figure_is_said() -> None:
+    assert "79.54" in notes_on("gcn", "chameleon")[0]
+    assert notes_on("gat", "roman-empire") == (SPLITS,) and notes_on("gat", "am-photo") == (SYMMETRISED,)
+    assert notes_on("gat", "cora-ml") == ()
+
+
+def test_a_remark_that_is_not_true_of_the_run_is_left_out() -> None:
+    assert notes_on("gat", "am-photo", undirected=True) == ()
+    for dataset in ("roman-empire", "arxiv-year"):
+        assert notes_on("gat", dataset, protocol="random") == ("random splits",)
+
+
+@pytest.mark.parametrize(("dataset", "setting"), [("squirrel", "undirected"), ("chameleon", "directed")])
+def test_figures_in_the_remarks_on_dgcn_are_those_printed(dataset: str, setting: str) -> None:
+    one, other = (
+        find_result("table1", "DGCN", dataset),
+        find_result("directed-undirected", "DGCN", dataset, setting=setting),
+    )
+    assert one is not None and other is not None
+    assert f"{one.value}" in notes_on("dgcn", dataset)[0] and f"{other.value}" in notes_on("dgcn", dataset)[0]
 
 
 def test_the_table_beside_the_paper() -> None:
