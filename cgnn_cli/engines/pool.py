@@ -226,7 +226,7 @@ class Pool:
             forced=sorted(runner.forced),
             restart=runner.restart,
             folder=str(self.folder),
-            arguments=sys.argv[1:],
+            command=sys.argv,
         )
         self.workers.append(worker)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()

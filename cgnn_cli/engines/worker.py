@@ -119,7 +119,7 @@ def main() -> None:
     note_signals(stopper)
     source, output = take_over_streams()
     setup = json.loads(source.readline())
-    sys.argv[1:] = setup["arguments"]  # provenance records the command that the user gave
+    sys.argv[:] = setup["command"]  # provenance records the command that the user gave
     speaker, folder = Speaker(output), Path(setup["folder"])
     listener = Listener(source, folder, stopper)
     listener.start()

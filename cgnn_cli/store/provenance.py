@@ -39,6 +39,12 @@ def source_revision() -> str:
         return ""
 
 
+def _program() -> str:
+    """`cgnn`, or the name of the script that uses its functions."""
+    name = Path(sys.argv[0]).name
+    return "cgnn" if name in ("cgnn", "__main__.py") else name
+
+
 class Recorder:
     """Measures one computation: make it before, call `provenance` after."""
 
@@ -51,7 +57,7 @@ class Recorder:
             "started": self._started.isoformat(timespec="microseconds"),
             "seconds": round(time.perf_counter() - self._clock, 4),
             "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "command": shlex.join(["cgnn", *sys.argv[1:]]),
+            "command": shlex.join([_program(), *sys.argv[1:]]),
             "host": platform.node(),
             "revision": source_revision(),
             "versions": library_versions(),

@@ -1,0 +1,22 @@
+"""What an artifact tells about how it was made."""
+
+import sys
+
+import pytest
+
+from cgnn_cli.store.provenance import Recorder
+
+
+@pytest.mark.parametrize(
+    ("argv", "command"),
+    [
+        (["bin/cgnn", "train", "--dataset", "my graph"], "cgnn train --dataset 'my graph'"),
+        (["cgnn_cli/__main__.py", "eval"], "cgnn eval"),
+        (["scripts/compare.py", "--all"], "compare.py --all"),
+    ],
+)
+def test_the_command_is_that_of_the_program_that_ran(
+    argv: list[str], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", argv)
+    assert Recorder().provenance()["command"] == command
