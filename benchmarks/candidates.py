@@ -36,7 +36,7 @@ NO_HEAD = {**SHALLOW, **train(head_layers=0)}
 
 CONTRAST = train(
     layers=2, hidden=128, pretrain_epochs=100, anchors=1000, feature_scaling="l2", lr=0.001, weight_decay=1e-5,
-    epochs=400, patience=100,
+    epochs=500, patience=100,
 )  # fmt: skip
 
 SVD = commute(solver="svd", proximity="exp")
@@ -215,16 +215,8 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
         ],
     ),
     "digcl": (
-        [
-            CONTRAST,
-            {**CONTRAST, **train(temperature=0.9, feature_scaling="row", pretrain_epochs=200)},
-            {**CONTRAST, **train(feature_scaling="none", pretrain_epochs=200)},
-        ],
-        [
-            CONTRAST,
-            {**CONTRAST, **train(temperature=0.9, mask_first=0.2, mask_second=0.1)},
-            {**CONTRAST, **train(feature_scaling="row", pretrain_epochs=200)},
-        ],
+        [CONTRAST, {**CONTRAST, **train(direction="undirected", pretrain_epochs=200)}],
+        [CONTRAST, {**CONTRAST, **train(temperature=0.9, mask_first=0.2, mask_second=0.1)}],
     ),
     "duplex": (
         [

@@ -3,8 +3,8 @@
 Without labels: two views of the graph, the operators L(t) of operators/views.py with teleport t = 0.1 and with one
 that moves from 0.9 to 0.1, and of the features, whose columns are hidden at random. The encoder's layers h' = L W h + b
 have widths F -> 2d -> ... -> d, with an activation after each; the loss of contrast.py sees ELU(z U_1) U_2.
-Then the encoder is left as it is: class scores are linear in its embeddings over L(0.1), scaled to the length sqrt(d),
-for which the steps of Adam fit as they do for the encoder.
+Then the encoder is left as it is: class scores are linear in its embeddings over L(0.1), scaled to the length d. With
+one learning rate for both, the classifier so takes steps that are long enough; its first weights are small.
 """
 
 import math
@@ -53,6 +53,7 @@ class Contrasted(Classifier):
             nn.Linear(width, config.projection), nn.ELU(), nn.Linear(config.projection, width)
         )
         self.classifier = nn.Linear(width, shape.classes)
+        self.classifier.weight.data.div_(width)
         self._steps: dict[str, Propagator] = {}
         self._embedded: tuple[Input, Tensor] | None = None
         self.register_load_state_dict_post_hook(lambda module, keys: module.forget())
@@ -82,7 +83,7 @@ class Contrasted(Classifier):
         """Embeddings of one length; they stay the same while the classifier is trained, so they are kept."""
         if self._embedded is None or self._embedded[0] is not x:
             unit = F.normalize(self._encode(x, view_name(LAST), 0.0), dim=1)
-            self._embedded = x, unit * math.sqrt(self.config.hidden)
+            self._embedded = x, unit * self.config.hidden
         return self._embedded[1]
 
     def _encode(self, x: Input, view: str, masked: float) -> Tensor:

@@ -50,7 +50,7 @@ def test_class_scores_are_linear_in_embeddings_of_one_length(layers: int) -> Non
     with torch.no_grad():
         state = dense_encoder(network, graph, 0.1)
         length = state.norm(dim=1, keepdim=True)
-        expected = network.classifier(2 * state / length)  # sqrt of the width of 4
+        expected = network.classifier(4 * state / length)  # the width
     torch.testing.assert_close(logits(network, graph), expected, rtol=1e-4, atol=1e-4)
 
 
