@@ -25,7 +25,8 @@ from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.train import Task, _epoch, _State, prepare
+from cgnn_cli.stages.task import Task, prepare
+from cgnn_cli.stages.train import State, run_epoch
 
 CPU = torch.device("cpu")
 ALPHA = 0.5
@@ -72,7 +73,7 @@ def own_epoch(graph: Graph, model: str, shape: Shape) -> Callable[[], None]:
     """cgnn's own epoch: a training step and a validation, as `cgnn train` runs them."""
     task = own_task(graph, model, shape)
     optimiser = Adam(task.network.parameters(), task.config.lr, task.config.weight_decay)
-    return partial(_epoch, task, optimiser, _State())
+    return partial(run_epoch, task, optimiser, State())
 
 
 Join = Callable[[list[Tensor]], Tensor]

@@ -13,15 +13,11 @@ is how memory is measured: a fresh process runs a few epochs of one side, and pr
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,15 +25,15 @@ import psutil
 import torch
 from graphs import Sources
 from networks import SIDES, Shape
+from program import Options, Parts, run_parts, setting_of
 from ratios import Setting
-from report import Line, Section, gibibytes, measure, ratio, seconds, table
+from report import Line, Section, gibibytes, ratio, seconds, table
 from scale import run_command
 from timing import Timed, interleaved
 
 from cgnn_cli.datasets.splits import ratio_splits
 from cgnn_cli.graph import Graph
 
-PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 GRAPHS = ("chameleon", "squirrel", "am-photo", "arxiv-year")
 ROUNDS = {"arxiv-year": 3}
 GOALS = {  # times faster than torch-geometric, and than native CSR
@@ -73,7 +69,7 @@ def epochs(setting: Setting, names: Sequence[str]) -> Section:
         for dropout in (0.0, 0.5):
             shape = dataclasses.replace(QUICK_SHAPE if setting.quick else Shape(), dropout=dropout)
             sides = {side: make(graph, shape) for side, make in SIDES.items()}
-            rounds = 1 if setting.quick else ROUNDS.get(name, setting.rounds)
+            rounds = min(ROUNDS.get(name, setting.rounds), setting.rounds)
             timed = {side: found.seconds for side, found in _one_thread(sides, rounds).items()}
             csr, geometric = (timed[side] / timed["cgnn, DirGNN"] for side in ("native CSR", "torch-geometric"))
             times = (seconds(timed[side]) for side in SIDES)
@@ -150,7 +146,7 @@ def whole(setting: Setting, names: tuple[str, ...]) -> Section:
     return Section(lines, table(rows))
 
 
-PARTS: dict[str, Callable[[Setting], Section]] = {
+PARTS: Parts = {
     "epochs": lambda setting: epochs(setting, ("chameleon", "squirrel")),
     "epochs-more": lambda setting: epochs(setting, ("am-photo", "arxiv-year")),
     "epoch-memory": peaks,
@@ -159,34 +155,16 @@ PARTS: dict[str, Callable[[Setting], Section]] = {
 }
 
 
-def options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("CGNN_TEST_DATA"), help="folder of datasets")
-    parser.add_argument("--scratch", type=Path, help="keep stand-ins here, instead of in a temporary folder")
-    parser.add_argument("--output", type=Path, default=PAGE, help="page to write into")
-    parser.add_argument("--only", nargs="+", choices=PARTS, metavar="NAME", help=f"parts: {', '.join(PARTS)}")
-    parser.add_argument("--large", action="store_true", help="also the full-size stand-in of snap-patents: minutes")
-    parser.add_argument("--quick", action="store_true", help="tiny random graphs and one round")
-    parser.add_argument("--side", choices=SIDES, help="measure the memory of one side")
-    parser.add_argument("--graph", help="the graph that --side takes")
-    chosen = parser.parse_args()
-    if chosen.data is None and not chosen.quick:
-        parser.error("give --data FOLDER or set CGNN_TEST_DATA; --quick needs no data")
-    return chosen
-
-
 def main() -> int:
-    chosen = options()
-    with tempfile.TemporaryDirectory() as temporary:
-        scratch = (chosen.scratch or Path(temporary)).absolute()
-        data = None if chosen.quick else Path(chosen.data).absolute()
-        setting = Setting(Sources(data, scratch), chosen.output.parent / "images", chosen.quick)
-        if chosen.side:
-            print_peak(setting, chosen.side, chosen.graph)
-            return 0
-        names = chosen.only or [name for name in PARTS if name != "train-memory-large" or chosen.large]
-        met = measure({name: partial(PARTS[name], setting) for name in names}, chosen.output)
-        return 0 if met or chosen.quick else 1
+    options = Options(__doc__, PARTS)
+    options.add_argument("--side", choices=SIDES, help="measure the memory of one side")
+    options.add_argument("--graph", help="the graph that --side takes")
+    chosen = options.chosen()
+    if not chosen.side:
+        return run_parts(PARTS, "train-memory-large", chosen)
+    with setting_of(chosen) as setting:
+        print_peak(setting, chosen.side, chosen.graph)
+    return 0
 
 
 if __name__ == "__main__":

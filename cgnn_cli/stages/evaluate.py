@@ -8,7 +8,8 @@ from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
 from cgnn_cli.models.table import direction_of
-from cgnn_cli.stages.train import forward, set_up_torch, twin_figures, twin_notes
+from cgnn_cli.stages.task import set_up_torch
+from cgnn_cli.stages.train import forward, twin_figures, twin_notes
 
 
 def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) -> np.ndarray:

@@ -7,7 +7,8 @@ import torch
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.graph import Checkpoint, Graph, Operators
-from cgnn_cli.stages.train import forward, set_up_torch
+from cgnn_cli.stages.task import set_up_torch
+from cgnn_cli.stages.train import forward
 
 
 @dataclass(frozen=True)

@@ -299,7 +299,7 @@ def test_case_43_cuda_out_of_memory(cgnn: FrontDoor, monkeypatch: pytest.MonkeyP
     def exhausted(*arguments: object) -> None:
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
-    monkeypatch.setattr("cgnn_cli.stages.train._epoch", exhausted)
+    monkeypatch.setattr("cgnn_cli.stages.train.run_epoch", exhausted)
     assert "smaller --hidden" in cgnn.fails(7, "train", "--dataset", "demo", *SHORT)
 
 

@@ -15,7 +15,8 @@ from cgnn_cli.models.table import check_options, options_read
 from cgnn_cli.operators import twins
 from cgnn_cli.operators.table import operators_of
 from cgnn_cli.stages.operators import make_operators
-from cgnn_cli.stages.train import collect, fit, forward, known_of_nodes, prepare, with_similar
+from cgnn_cli.stages.task import known_of_nodes, prepare, with_similar
+from cgnn_cli.stages.train import collect, fit, forward
 from tests.front_door import FrontDoor
 from tests.graphs import graph_of, random_edges
 

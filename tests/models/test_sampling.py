@@ -20,7 +20,8 @@ from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.train import Task, collect, fit, forward, prepare
+from cgnn_cli.stages.task import Task, prepare
+from cgnn_cli.stages.train import collect, fit, forward
 from cgnn_cli.watch import Snapshot, Watch
 from tests.front_door import FrontDoor
 from tests.graphs import graph_of, hub_edges, random_edges

@@ -17,7 +17,8 @@ from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.train import collect, fit, forward, prepare
+from cgnn_cli.stages.task import prepare
+from cgnn_cli.stages.train import collect, fit, forward
 from tests.models.test_sampling import learnable_graph
 
 CPU = torch.device("cpu")

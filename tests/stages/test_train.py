@@ -20,7 +20,8 @@ from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.train import Task, choose_device, collect, fit, forward, prepare, scale_features
+from cgnn_cli.stages.task import Task, choose_device, prepare, scale_features
+from cgnn_cli.stages.train import collect, fit, forward
 from cgnn_cli.watch import Snapshot, Watch
 
 SMALL = TrainConfig(hidden=16, epochs=120, patience=40, dropout=0.2)

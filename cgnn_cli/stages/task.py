@@ -1,0 +1,202 @@
+"""A training's task: the network, its input and the nodes of one split, on one device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from scipy.sparse import csr_array
+from torch import Tensor
+
+from cgnn_cli.configs import ComputeConfig, TrainConfig
+from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Graph, Operators
+from cgnn_cli.models.branch import WithBranch, similar_labels
+from cgnn_cli.models.network import Classifier, Output, hide_entries
+from cgnn_cli.models.propagate import Input, Propagator, as_input, lay_out
+from cgnn_cli.models.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
+from cgnn_cli.models.table import MODELS, Shape
+from cgnn_cli.operators.normalise import inverse_or_zero, scaled
+from cgnn_cli.resources import thread_count
+
+CPU = torch.device("cpu")
+
+
+def choose_device(name: str) -> torch.device:
+    """auto takes CUDA where there is one; naming a device that is absent is an error, never a silent CPU."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UsageError(f"--device {name} is not a device", "use auto, cpu, cuda or cuda:0") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError(f"--device {name}: this machine or this torch has no CUDA", "use --device cpu or auto")
+    if device.type not in ("cpu", "cuda"):
+        raise UsageError(f"--device {name} is not supported", "use auto, cpu, cuda or cuda:0")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise UsageError(f"--device {name}: this machine has {torch.cuda.device_count()} GPUs", "use a lower number")
+    return device
+
+
+def set_up_torch(compute: ComputeConfig) -> torch.device:
+    """Threads, determinism and device, as the settings say."""
+    torch.set_num_threads(thread_count(compute.threads, 1))
+    if compute.deterministic != torch.are_deterministic_algorithms_enabled():  # the setter imports torch's compiler
+        torch.use_deterministic_algorithms(compute.deterministic)
+    return choose_device(compute.device)
+
+
+def scale_features(features: np.ndarray | csr_array, scaling: str) -> np.ndarray | csr_array:
+    """row: rows to absolute sum 1; l2: rows to length 1; standard: columns to mean 0 and variance 1.
+
+    Sparse features are not centred by `standard`, only divided by the deviation of their columns.
+    """
+    if scaling == "none":
+        return features
+    if scaling == "standard":
+        if isinstance(features, np.ndarray):
+            centred = features - features.mean(axis=0)
+            return centred * inverse_or_zero(centred.std(axis=0))
+        sparse = csr_array(features, dtype=np.float64)
+        variance = np.asarray(sparse.multiply(sparse).mean(axis=0) - np.square(sparse.mean(axis=0))).ravel()
+        return scaled(sparse, np.ones(sparse.shape[0]), inverse_or_zero(np.sqrt(np.maximum(variance, 0))))
+    powers = abs(features) if scaling == "row" else features * features
+    totals = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
+    factor = inverse_or_zero(totals if scaling == "row" else np.sqrt(totals))
+    return features * factor[:, None] if isinstance(features, np.ndarray) else scaled(features, factor)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A network with its input and the nodes of one split, on one device; the whole graph stays on the CPU for batches.
+
+    seed: of this split; batches and their neighbours are drawn from it, the epoch and the number of the batch.
+    """
+
+    network: Classifier
+    x: Input
+    labels: Tensor
+    nodes: dict[str, Tensor]
+    config: TrainConfig
+    device: torch.device
+    seed: int
+
+    def with_hidden_features(self, x: Input) -> Input:
+        """The features, some of them hidden while training."""
+        share = self.config.input_dropout
+        if not share or not self.network.training:
+            return x
+        return x.with_dropout(share) if isinstance(x, Propagator) else hide_entries(x, share)
+
+    def output(self) -> Output:
+        """Class scores and last hidden layer of all nodes, in 32 bits."""
+        with self.reduced_precision():
+            if self.config.batch_nodes:
+                output = output_by_chunks(self.network, self.x, self.device)
+            else:
+                output = self.network(self.with_hidden_features(self.x))
+        return Output(output.logits.float(), output.hidden.float())
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the network does in training what it does afterwards: nothing is drawn, no batch is averaged."""
+        config = self.config
+        drawn = any((config.dropout, config.input_dropout, config.propagation_dropout))
+        return not (drawn or config.batch_norm or config.batch_nodes or (config.has_branch and config.branch_dropout))
+
+    def reduced_precision(self) -> torch.autocast:
+        """Dense products in 16 bits, if that is asked for."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
+
+    def losses(self, epoch: int, ahead: Tensor | None = None) -> Iterator[tuple[float, Tensor]]:
+        """The loss of each step of an epoch, and its share of the nodes; `ahead` are class scores that are known."""
+        if epoch < self.network.pretrain_epochs:
+            with self.reduced_precision():
+                yield 1.0, self.network.pretrain_loss(self.x, epoch).float()
+        elif self.config.batch_nodes:
+            yield from self._batch_losses(epoch)
+        else:
+            chosen = self.nodes["train"]
+            logits = self.output().logits if ahead is None else ahead
+            yield 1.0, F.cross_entropy(logits[chosen], self.labels[chosen])
+
+    def _batch_losses(self, epoch: int) -> Iterator[tuple[float, Tensor]]:
+        whole = [operator.matrix for operator in operators_in(self.network)]
+        order = np.random.default_rng([self.seed, epoch]).permutation(self.nodes["train"].numpy())
+        hops, fanout, size = self.config.layers, self.config.fanout, self.config.batch_nodes
+        for number, start in enumerate(range(0, len(order), size), start=1):
+            batch = order[start : start + size]
+            # from 1: a seed that ends in 0 draws the same as the seed without it, here the order of the nodes
+            rng = np.random.default_rng([self.seed, epoch, number])
+            part = sampled_part(whole, batch, hops, fanout, rng)
+            with on_part(self.network, part, self.device), self.reduced_precision():
+                output: Output = self.network(self.with_hidden_features(rows_of(self.x, part.nodes, self.device)))
+            labels = self.labels[torch.from_numpy(batch)].to(self.device)
+            yield len(batch) / len(order), F.cross_entropy(output.logits[: len(batch)].float(), labels)
+
+
+def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int, device: torch.device) -> Task:
+    """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
+    check_trainable(graph, split)
+    assert graph.features is not None and graph.labels is not None and graph.splits is not None
+    seed, home = config.seed + split, CPU if config.batch_nodes else device
+    torch.manual_seed(seed)
+    shape = Shape(int(graph.features.shape[1]), graph.class_count)
+    network = MODELS[config.model].build(with_similar(operators.matrices, config), shape, config, home)
+    if config.has_branch:
+        known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(home, torch.float32)
+        network = WithBranch(network, known, shape.classes, config)
+    row = graph.splits[split]
+    nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(home) for name, code in SPLIT_PARTS.items()}
+    x = as_input(scale_features(graph.features, config.feature_scaling), home)
+    lay_out(network.parameters(), x)
+    labels = torch.from_numpy(graph.labels.astype(np.int64)).to(home)
+    return Task(network.to(device), x, labels, nodes, config, device, seed)
+
+
+def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
+    """The operators, each with a share of the nodes that have similar features (`--knn`)."""
+    if not config.knn:
+        return matrices
+    similar, share = matrices["knn"], np.float32(config.knn_share)
+    mixed = {"step", "out", "in"} & matrices.keys()
+    return {**matrices, **{name: csr_array((1 - share) * matrices[name] + share * similar) for name in mixed}}
+
+
+def known_of_nodes(graph: Graph, operators: Operators, config: TrainConfig, split: int) -> np.ndarray:
+    """What the branch sees: degree features, and training labels of similar nodes."""
+    assert graph.labels is not None and graph.splits is not None
+    parts = [operators.matrices["degrees"]] if config.degree_features else []
+    if config.label_input:
+        labels = np.where(graph.splits[split] == TRAIN, graph.labels, -1)
+        parts.append(similar_labels(operators.matrices["twins"], labels, graph.class_count, config.powers()))
+    return np.hstack(parts)
+
+
+def check_trainable(graph: Graph, split: int) -> None:
+    """Refuse a graph or split that nothing can be learnt from."""
+    if graph.labels is None or graph.splits is None:
+        raise DataError(
+            "this graph has no labels, so there is nothing to train on",
+            "import it again with --labels; rewire, dilap and commute work without",
+        )
+    if graph.class_count < 2:
+        raise DataError("this graph has a single class, so there is nothing to learn")
+    if not 0 <= split < graph.split_count:
+        raise UsageError(f"--split {split}: this dataset has the splits 0 to {graph.split_count - 1}")
+    row = graph.splits[split]
+    for name, code in SPLIT_PARTS.items():
+        if name != "test" and not (row == code).any():
+            raise DataError(f"split {split} has no {name} nodes")
+    used = graph.labels[(row != UNUSED) & (graph.labels >= 0)]
+    untrained = np.setdiff1d(used, graph.labels[row == SPLIT_PARTS["train"]])
+    if len(untrained):
+        raise DataError(
+            f"split {split} has no train node of class {graph.class_labels()[untrained[0]]}",
+            "train on some node of every class, or take the class out of the split",
+        )
