@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import option_name
-from cgnn_cli.models.table import MODELS
+from cgnn_cli.models.table import MODELS, Model
 from cgnn_cli.operators.table import uses_weights
 from cgnn_cli.presets.table import PRESETS, rows_of
 
@@ -27,15 +28,27 @@ def _presets_line(known: dict[str, list[str]]) -> str:
     return "; ".join(["paper", *found])
 
 
+def _described(name: str, model: Model, presets: dict[str, list[str]]) -> Text:
+    """A paragraph: what the model is and where it comes from, and what it takes."""
+    lines = {
+        "paper": model.paper,
+        "directions": ", ".join(model.directions) + " (the first is its own)" if model.directions else "none",
+        "options": " ".join(option_name(option) for option in model.options),
+        "presets": _presets_line(presets),
+    }
+    title = f"{model.title}; reads commute weights" if uses_weights(name) else model.title
+    text = Text(title)
+    for label, line in lines.items():
+        if line:
+            text.append(f"\n{label}: ", "dim").append(line)
+    return text
+
+
 def models(session: Session) -> Outcome:
     presets = {name: known_presets(name) for name in MODELS}
-    table = Table("name", "what it is", "directions, its own first", "own options", "presets", "paper")
+    table = Table(box=None, show_header=False, padding=(0, 2, 1, 0))
     for name, model in MODELS.items():
-        options = ", ".join(option_name(option) for option in model.options)
-        title = f"{model.title}; reads commute weights" if uses_weights(name) else model.title
-        table.add_row(
-            name, title, ", ".join(model.directions) or "none", options, _presets_line(presets[name]), model.paper
-        )
+        table.add_row(Text(name, "bold"), _described(name, model, presets[name]))
     rows = [
         {
             "name": name,

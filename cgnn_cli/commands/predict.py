@@ -20,7 +20,7 @@ from cgnn_cli.commands.options import (
     stage_configs,
 )
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.stages import chosen_splits, find_start, reject_fixed_options
+from cgnn_cli.commands.stages import chosen_splits, find_start, note_unread_options, reject_fixed_options
 from cgnn_cli.errors import UsageError
 from cgnn_cli.pipeline import plan
 
@@ -68,16 +68,15 @@ def predict(
     check_output(embeddings)
     runner = session.runner(restart=restart)
     start = find_start(session, "eval", inputs)
+    reject_fixed_options(start, session.settings)
     if start.stage.name == "train":
-        reject_fixed_options(start, session.settings)
         step, wanted = start, split
     else:
-        step, wanted = (
-            plan("train", start, stage_configs(session.settings), chosen_splits(runner, start, "train", split)),
-            None,
-        )
+        splits = chosen_splits(runner, start, "train", split)
+        step, wanted = plan("train", start, stage_configs(session.settings), splits), None
+        note_unread_options(session, step)
     checkpoint, hit = runner.obtain(step)
-    splits = list(step.config.splits) if not wanted else sorted(set(wanted))
+    splits = sorted(set(wanted or step.config.splits))
     if missing := [number for number in splits if number not in step.config.splits]:
         raise UsageError(f"--split {missing[0]}: the given checkpoint has only the splits {list(step.config.splits)}")
     if len(splits) > 1:

@@ -23,7 +23,14 @@ from cgnn_cli.commands.options import (
     stage_configs,
 )
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.stages import chosen_splits, deliver, find_start, reject_fixed_options, show_forecast
+from cgnn_cli.commands.stages import (
+    chosen_splits,
+    deliver,
+    find_start,
+    note_unread_options,
+    reject_fixed_options,
+    show_forecast,
+)
 from cgnn_cli.configs import CommuteConfig, StageConfig, TrainConfig
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import UsageError
@@ -102,6 +109,7 @@ def run(
     splits = list(chosen_splits(runner, start, target, split))
     step = plan(target, start, configs, splits)
     plans = _comparison_plans(start, configs, splits, runner.graph_figure(start, "nodes")) if compare else {}
+    note_unread_options(session, step, *plans.values())
     if dry_run:
         return show_forecast(runner, step, *plans.values())
     runner.obtain_all(step.upstream())

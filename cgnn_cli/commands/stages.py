@@ -83,6 +83,16 @@ def reject_fixed_options(start: Step, settings: Settings) -> None:
             )
 
 
+def note_unread_options(session: Session, *steps: Step) -> None:
+    """Say which of the given options change nothing, as `--heads` does with a model without attention."""
+    known = {step.key: step for each in steps for step in each.upstream() if step.config is not None}
+    read = {(step.stage.name, name) for step in known.values() for name in step.config.to_dict()}
+    given = [(stage, name) for stage in CONFIGS for name in session.settings.given_in(stage)]
+    if unread := [option_name(name) for stage, name in given if (stage, name) not in read]:
+        verb = "changes" if len(unread) == 1 else "change"
+        session.talker.note(f"{', '.join(unread)} {verb} nothing with these settings")
+
+
 def chosen_splits(runner: Runner, start: Step, target: str, splits: list[int] | None) -> Iterable[int]:
     """The splits to train on: those asked for, or all that the dataset has."""
     if target not in ("train", "eval") or start.stage.name == "train":
@@ -117,7 +127,9 @@ def make_plan(
     """From the options of a command to the step it asks for."""
     start = find_start(session, target, inputs, dry_run=dry_run)
     reject_fixed_options(start, session.settings)
-    return plan(target, start, stage_configs(session.settings), chosen_splits(runner, start, target, splits))
+    step = plan(target, start, stage_configs(session.settings), chosen_splits(runner, start, target, splits))
+    note_unread_options(session, step)
+    return step
 
 
 def deliver(session: Session, runner: Runner, step: Step, output_format: str) -> Outcome:

@@ -180,8 +180,8 @@ MODELS: dict[str, Model] = {
         ("both", "undirected"),
         ("heads", "fusion_layer", *PERCEPTRON),
     ),
-    "mlp": Model("Features alone, a floor", "-", "mlp", None, (), PERCEPTRON),
-    "linear": Model("Logistic regression on the features, a floor", "-", "mlp", None, ()),
+    "mlp": Model("Features alone, a floor", "", "mlp", None, (), PERCEPTRON),
+    "linear": Model("Logistic regression on the features, a floor", "", "mlp", None, ()),
 }
 OWN_OPTIONS = frozenset(name for model in MODELS.values() for name in model.options)
 BRANCH = ("graph_share", "branch_hidden", "branch_dropout")

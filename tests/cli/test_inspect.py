@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cgnn_cli.configs import option_name
 from cgnn_cli.models.table import MODELS
 from tests.front_door import FrontDoor
 
@@ -99,4 +100,6 @@ def test_bad_dataset_names_are_refused(cgnn: FrontDoor, name: str) -> None:
 def test_models_lists_the_table(cgnn: FrontDoor) -> None:
     names = [row["name"] for row in cgnn.ok("models", "--json").json["summary"]["models"]]
     assert names == list(MODELS) and len(names) == 17
-    assert "Commute Graph" in cgnn.ok("models").out
+    words = cgnn.ok("models").out.split()
+    assert {option_name(option) for model in MODELS.values() for option in model.options} <= set(words)
+    assert {word for model in MODELS.values() for word in model.paper.split()} <= set(words)

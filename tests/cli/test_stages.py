@@ -192,3 +192,21 @@ def test_dry_run_from_named_files_whose_upstream_is_elsewhere(cgnn: FrontDoor) -
 def test_an_output_that_cannot_be_written_is_refused_before_any_work(cgnn: FrontDoor, output: str) -> None:
     assert output in cgnn.fails(2, "predict", "--dataset", "demo", "--output", output, *SHORT)
     assert not Path(".cgnn").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("commute", "--solver", "series", "--rank", 3), "--rank changes nothing with these settings"),
+        (("train", "--model", "gcn", "--heads", 4, "--rank", 3), "--rank, --heads change nothing with these settings"),
+        (("run", "--no-compare", "--set", "train.fanout=3"), "--fanout changes nothing with these settings"),
+        (("run", "--compare", "--scale", 2, "--proximity", "none"), None),  # rows that it is compared with read it
+        (("train", "--batch-nodes", 9, "--fanout", 3, "--proximity", "none"), None),
+    ],
+)
+def test_a_given_option_that_changes_nothing_is_named(
+    cgnn: FrontDoor, arguments: tuple[object, ...], expected: str | None
+) -> None:
+    result = cgnn.ok(*arguments, "--dataset", "demo", "--dry-run")
+    named = [line for line in result.err.splitlines() if "nothing with these settings" in line]
+    assert named == ([] if expected is None else [f"note: {expected}"])
