@@ -10,6 +10,7 @@ store is not computed again, so a search that was cut short goes on where it sto
 from __future__ import annotations
 
 import argparse
+import shlex
 import statistics
 import sys
 import time
@@ -29,6 +30,7 @@ from cgnn_cli.trials import Trial, TrialResult, run_trials
 
 Cell = tuple[str, str, str]  # dataset, model, preset
 DATASETS = ("cora-ml", "citeseer", "chameleon", "am-photo", "squirrel")
+COMMAND = ("python", "benchmarks/tune.py", "--data", "FOLDER", "--datasets")
 SIBLINGS = {"squirrel": "chameleon", "am-photo": "cora-ml"}  # too large for all candidates
 SHORTLIST = 2
 CHEAP = ("appnp", "gprgnn", "gcnii", "dgcn", "mlp", "linear")  # models that try all candidates even there
@@ -105,9 +107,8 @@ def record(cell: Cell, results: list[TrialResult]) -> None:
         "validation_std": round(statistics.pstdev(best.validation_accuracy), 6),
         "splits": best.splits,
         "configurations": len(results),
-        "command": f"python benchmarks/tune.py --datasets {SIBLINGS.get(dataset, '')} {dataset} --models {model}",
+        "command": shlex.join([*COMMAND, *filter(None, (SIBLINGS.get(dataset), dataset)), "--models", model]),
     }
-    search["command"] = " ".join(str(search["command"]).split())
     record_row(packaged(preset), dataset, model, Row(full_row(Settings.of(best.trial.settings, dataset)), search))
 
 

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from cgnn_cli.datasets.adjacency import unit_adjacency, weighted_adjacency
-from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
+from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph
-
-SPLITS_DRAWN = 10
 
 
 def graph_of_network(

@@ -197,7 +197,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             "operators",
             "Operators",
-            1,
+            2,
             ("cgnn_cli.stages.operators",),
             _operators,
             memory=estimates.operators_memory,
@@ -205,7 +205,7 @@ STAGES: dict[str, Stage] = {
         Stage(
             "fit",
             "Fit",
-            4,
+            5,
             ("cgnn_cli.stages.train",),
             _fit,
             resumable=lambda config: True,

@@ -24,6 +24,7 @@ from cgnn_cli.settings import Key, checked, known_key, parsed
 SWEPT = ("graph", *CONFIGS)
 RANGE = re.compile(r"(?P<low>[-+.\deE]+?)\.\.(?P<high>[-+.\deE]+?)(?P<log>:log)?")
 FILE_KEYS = {"dataset": str, "preset": str, "splits": list, "random": int, "seed": int}
+LEAST = {"random": 1, "seed": 0}
 TRIES = 100
 Point = dict[str, Any]
 
@@ -108,10 +109,15 @@ def read_sweep(path: Path) -> SweepFile:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"the sweep {path} cannot be read: {error}") from error
-    values = content.pop("sweep", {})
+    values: Any = content.pop("sweep", {})
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: sweep = {values!r} is not a table", "write [sweep] and its keys below")
     for name, value in values.items():
         if type(value) is not FILE_KEYS.get(name):
             raise UsageError(f"{path}: [sweep] {name} = {value!r} is not one of {', '.join(FILE_KEYS)} or of its type")
+    for name, least in LEAST.items():
+        if values.get(name, least) < least:
+            raise UsageError(f"{path}: [sweep] {name} must be at least {least}, got {values[name]}")
     space: Space = {}
     for section, entries in content.items():
         if not isinstance(entries, dict):

@@ -262,12 +262,20 @@ def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> st
     return shlex.join(words)
 
 
+def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings with those defaults that a file or the environment would replace when a command is run."""
+    later = Settings({})
+    replaced = (path for path, key in KEYS.items() if key.section in SWEPT and later.value(path) != key.default)
+    defaults = {path: KEYS[path].default for path in replaced if KEYS[path].default is not None}
+    return {**defaults, **settings}
+
+
 def _best(session: Session, search: Search, best: TrialResult) -> dict[str, Any]:
     return {
         "name": best.trial.name,
         "settings": best.trial.settings,
         "validation_accuracy": _spread(best),
-        "command": eval_command(session, search.dataset, best.trial.settings),
+        "command": eval_command(session, search.dataset, _written_out(best.trial.settings)),
     }
 
 

@@ -11,6 +11,7 @@ from cgnn_cli.graph import SPLIT_PARTS, TEST, TRAIN, UNUSED, VALIDATION
 Ratio = tuple[float, float, float]
 DEFAULT_RATIO: Ratio = (0.48, 0.32, 0.20)
 DEFAULT_VALIDATION = 500
+SPLITS_DRAWN = 10  # of a graph that comes without splits
 LARGEST_SEED = 2**32 - 1
 Names = Sequence[str] | None
 

@@ -1,13 +1,12 @@
 """Structural features for graphs that come without any: how a node lies in the graph, and nothing else."""
 
 import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
+from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.transition import canonical_csr
 
 STRUCTURAL_NAMES = ("log_in_degree", "log_out_degree", "pagerank", "return_2", "return_3", "return_4")
@@ -77,7 +76,7 @@ def return_probabilities(walk: csr_array) -> tuple[np.ndarray, ...]:
         return _row_dots(rows, backward[part]), _row_dots(rows, columns)
 
     with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as pool:  # scipy lets other threads run
-        three, four = zip(*pool.map(diagonals, _blocks(products)), strict=True)
+        three, four = zip(*pool.map(diagonals, row_blocks(products, BLOCK_PRODUCTS)), strict=True)
     return two, np.concatenate(three), np.concatenate(four)
 
 
@@ -89,13 +88,6 @@ def _products(walk: csr_array, backward: csr_array) -> np.ndarray:
     """The multiplications that each row of P^2 takes, both ways."""
     forth, back = (_pattern(matrix) @ np.diff(matrix.indptr).astype(np.float64) for matrix in (walk, backward))
     return forth + back
-
-
-def _blocks(products: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Ranges of rows that take about BLOCK_PRODUCTS multiplications each."""
-    block = np.cumsum(products) // BLOCK_PRODUCTS
-    bounds = [0, *(np.flatnonzero(np.diff(block)) + 1).tolist(), len(products)]
-    return pairwise(bounds)
 
 
 def _pattern(matrix: csr_array) -> csr_array:

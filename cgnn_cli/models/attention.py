@@ -19,6 +19,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from cgnn_cli.models.panels import at_least_single
 from cgnn_cli.models.propagate import Kernel
 from cgnn_cli.numerics.transition import row_of_entries
 
@@ -52,7 +53,7 @@ class Pattern:
 
         With `copies`, an entry stands for so many equal ones, and its weight is the sum of theirs.
         """
-        scores = _at_least_single(of_neighbour), _at_least_single(of_node)
+        scores = at_least_single(of_neighbour), at_least_single(of_node)
         weights: Tensor = _Softmax.apply(*scores, self, slope, copies)
         return weights
 
@@ -153,8 +154,3 @@ class _WeightedSum(torch.autograd.Function):
 
 def _slices(panel: Tensor, heads: int) -> list[Tensor]:
     return [part.contiguous() for part in panel.chunk(heads, dim=1)]
-
-
-def _at_least_single(panel: Tensor) -> Tensor:
-    """Scores of a reduced precision in 32 bits: sums over many neighbours need them."""
-    return panel.to(torch.promote_types(panel.dtype, torch.float32))

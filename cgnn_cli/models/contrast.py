@@ -12,12 +12,14 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from cgnn_cli.models.panels import at_least_single
+
 CHUNK_ENTRIES = 1 << 19
 
 
 def contrastive_loss(first: Tensor, second: Tensor, temperature: float, chunk_entries: int = CHUNK_ENTRIES) -> Tensor:
     """The mean of l_i over the nodes and both orders of the views."""
-    first, second = (F.normalize(_at_least_single(view), dim=1) for view in (first, second))
+    first, second = (F.normalize(at_least_single(view), dim=1) for view in (first, second))
     positive = (first * second).sum(dim=1) / temperature
     rows = max(1, chunk_entries // max(1, len(first)))
     total = sum(_Contrast.apply(view, positive, temperature, rows) for view in (first, second))
@@ -66,7 +68,3 @@ def _chunk(
     of_view[chunk] += (parts @ scaled) * inverse[:, None]
     of_view.addmm_(parts.t(), scaled[chunk] * inverse[:, None])
     return (largest - inverse.log() - positive[chunk]).sum()
-
-
-def _at_least_single(panel: Tensor) -> Tensor:
-    return panel.to(torch.promote_types(panel.dtype, torch.float32))

@@ -1,4 +1,4 @@
-"""Row normalisation and the maximum over layers, with their gradients written out.
+"""Panels, of a row a node: row normalisation and the maximum over layers, with their gradients written out.
 
 They give what F.normalize and a maximum over stacked layers give, in a third of the passes over the panels, and keep
 less for the backward pass.
@@ -15,11 +15,12 @@ LEAST_LENGTH = 1e-12
 
 
 class _UnitRows(torch.autograd.Function):
-    """y = x / |x|; its gradient is (g - y (g . y)) / |x|."""
+    """y = x / |x|; its gradient is (g - y (g . y)) / |x|. A row of zeros stays, and has no gradient."""
 
     @staticmethod
     def forward(context: Any, x: Tensor) -> Tensor:
-        length = torch.linalg.vector_norm(x, dim=1, keepdim=True).clamp_min_(LEAST_LENGTH)
+        length = torch.linalg.vector_norm(x, dim=1, keepdim=True)
+        length.masked_fill_(length < LEAST_LENGTH, torch.inf)
         unit = x / length
         context.save_for_backward(unit, length)
         return unit
@@ -61,3 +62,8 @@ def largest(panels: Sequence[Tensor]) -> Tensor:
     """max over the panels."""
     found: Tensor = _Largest.apply(*panels)
     return found
+
+
+def at_least_single(panel: Tensor) -> Tensor:
+    """Scores of a reduced precision in 32 bits: sums over many neighbours need them."""
+    return panel.to(torch.promote_types(panel.dtype, torch.float32))

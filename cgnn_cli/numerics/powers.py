@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.errors import StoppedEarly
+from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
 from cgnn_cli.numerics.threads import in_threads
 from cgnn_cli.numerics.transition import row_of_entries
@@ -109,7 +110,7 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
         begin, number = int(snapshot.values["row"]), int(snapshot.values["epoch"])
     dense = plan.dense_from <= plan.steps
     useful = max(DENSE_BLOCK, DENSE_ROWS * DENSE * walk.size) if dense else max(SPARSE_BLOCK, CLEARED * walk.size)
-    blocks = _blocks(plan.row_bytes, begin, min(memory // jobs - STATE * walk.size, useful))
+    blocks = row_blocks(plan.row_bytes, min(memory // jobs - STATE * walk.size, useful), begin)
     transposed = walk.transposed if dense else None
     tasks = ((walk.sparse, transposed, plan.part(start, stop), wanted.rows(start, stop)) for start, stop in blocks)
     with closing(in_threads(lambda task: _block_entries(*task), tasks, jobs)) as results:
@@ -126,17 +127,6 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
                     "run the same command again to go on",
                 )
     return kept
-
-
-def _blocks(row_bytes: np.ndarray, begin: int, limit: int) -> list[tuple[int, int]]:
-    """Ranges of rows whose working arrays stay below the limit, or of one row."""
-    before = np.concatenate([[0], np.cumsum(row_bytes)])
-    blocks = []
-    while begin < len(row_bytes):
-        stop = max(int(np.searchsorted(before, before[begin] + limit, side="right")) - 1, begin + 1)
-        blocks.append((begin, stop))
-        begin = stop
-    return blocks
 
 
 def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, wanted: Pattern) -> np.ndarray:

@@ -5,6 +5,7 @@ undirected: D^-1/2 (W + I) D^-1/2 with the larger of both directions' weights; o
 their sums; both: the mean of the two.
 """
 
+import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
@@ -30,13 +31,23 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
 
 def weight_matrices(graph: Graph, times: CommuteTimes, direction: str) -> dict[str, csr_array]:
     """C_out over out-neighbours, C_in over in-neighbours, or the larger of both over all."""
-    edges = graph.edges
-    out = csr_array((times.weight_out, edges.indices, edges.indptr), shape=edges.shape)
-    into = transposed(csr_array((times.weight_in, edges.indices, edges.indptr), shape=edges.shape))
     if direction == "undirected":
-        larger = csr_array(csr_array(out.maximum(transposed(out))).maximum(csr_array(into.maximum(transposed(into)))))
-        return {"undirected": larger}
+        return {"undirected": larger_of_both(graph, times)}
+    out, into = on_edges(graph, times.weight_out), transposed(on_edges(graph, times.weight_in))
     return {name: matrix for name, matrix in (("out", out), ("in", into)) if direction in (name, "both")}
+
+
+def on_edges(graph: Graph, values: np.ndarray) -> csr_array:
+    """One value for each edge."""
+    return csr_array((values, graph.edges.indices, graph.edges.indptr), shape=graph.edges.shape)
+
+
+def larger_of_both(graph: Graph, times: CommuteTimes) -> csr_array:
+    """The largest weight between two nodes; a maximum drops zeros, which are neighbours too, so 1 is added first."""
+    larger = on_edges(graph, 1 + np.maximum(times.weight_out, times.weight_in))
+    larger = csr_array(larger.maximum(transposed(larger)))
+    larger.data -= 1
+    return larger
 
 
 def aggregated(weights: dict[str, csr_array], name: str, aggregation: str) -> csr_array:

@@ -6,14 +6,12 @@ then W^-1/2 L_2 W^-1/2 with W its row sums: nodes that share out-neighbours and 
 multiplied at a time, so that memory holds what is kept and never a whole product.
 """
 
-from collections.abc import Iterator
-from itertools import pairwise
-
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
+from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.operators.neighbours import edge_entries, edges_of, ones_on, transposed, with_self_loops
 from cgnn_cli.operators.normalise import degrees, row_weighted_mean, symmetric_root
 from cgnn_cli.operators.pagerank import check_teleport, pagerank_operator
@@ -45,13 +43,6 @@ def most_of_rows(looped: csr_array) -> tuple[np.ndarray, np.ndarray]:
     out, into = degrees(looped)
     count = looped.shape[0]
     return np.minimum(looped @ into, count), np.minimum(looped.T @ out, count)
-
-
-def row_blocks(most: np.ndarray, block_entries: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows that hold about so many entries, or one row."""
-    number = (np.cumsum(most) // block_entries).astype(np.int64)
-    starts = np.flatnonzero(np.diff(number, prepend=-1))
-    yield from pairwise([*starts.tolist(), len(most)])
 
 
 def entries(graph: Graph, config: TrainConfig) -> int:

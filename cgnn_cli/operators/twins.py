@@ -4,13 +4,12 @@ N_i is the set of out-neighbours of i. 1 means twins, nodes with the identical s
 node is never told of itself; cosines below 0.05 are left out.
 """
 
-from itertools import pairwise
-
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import TEST, TRAIN, CommuteTimes, Graph
+from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.transition import row_of_entries
 from cgnn_cli.operators.neighbours import ones_on, transposed
 from cgnn_cli.operators.normalise import degrees
@@ -36,19 +35,9 @@ def set_cosines(pattern: csr_array) -> csr_array:
     backward = transposed(pattern)
     blocks = [
         _cosines(csr_array(pattern[start:stop] @ backward), start, out)
-        for start, stop in pairwise(_block_bounds(pattern @ into))
+        for start, stop in row_blocks(pattern @ into, BLOCK_ENTRIES)
     ]
     return csr_array(vstack(blocks, format="csr"))
-
-
-def _block_bounds(products: np.ndarray) -> list[int]:
-    """The first rows of blocks, and the end: each block makes few enough products, or is a single row."""
-    total = np.concatenate([[0.0], np.cumsum(products)])
-    bounds = [0]
-    while bounds[-1] < len(products):
-        reached = np.searchsorted(total, total[bounds[-1]] + BLOCK_ENTRIES, side="right") - 1
-        bounds.append(max(int(reached), bounds[-1] + 1))
-    return bounds
 
 
 def _cosines(shared: csr_array, start: int, out: np.ndarray) -> csr_array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import torch
 from scipy.sparse import csr_array
@@ -9,13 +11,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from cgnn_cli.datasets.adjacency import unit_adjacency, weighted_adjacency
-from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
+from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph
 from cgnn_cli.numerics.transition import row_of_entries
-
-SPLITS_DRAWN = 10
 
 
 def data_of(graph: Graph, *, sparse_features: bool = False) -> Data:
@@ -59,6 +59,21 @@ def graph_of(data: Data) -> Graph:
     Repeated edges count once, or have their weights (edge_weight, or an edge_attr of one column) summed. Classes are
     the numbers in y, -1 where unknown; without x, structural features are made, and without masks, splits are drawn.
     """
+    graph = unlabelled_graph_of(data)
+    if data.get("y") is None:
+        return graph
+    labels = _labels_of(data.y, graph.node_count)
+    names = data.get("class_names") or [str(code) for code in range(int(labels.max()) + 1)]
+    return dataclasses.replace(
+        graph,
+        labels=labels,
+        class_names=np.array([str(name).encode() for name in names]),
+        splits=_splits_of(data, labels),
+    )
+
+
+def unlabelled_graph_of(data: Data) -> Graph:
+    """The edges, features and ids of a `Data`, whatever its y is about."""
     if data.edge_index is None or data.edge_index.ndim != 2:
         raise DataError("this Data has no edge_index", "a graph is made from edge_index, not from adj_t")
     source, target = data.edge_index.cpu().numpy().astype(np.int64)
@@ -68,16 +83,14 @@ def graph_of(data: Data) -> Graph:
     adjacency = (
         unit_adjacency(source, target, count) if weight is None else weighted_adjacency(source, target, weight, count)
     )
-    labels = None if data.get("y") is None else _labels_of(data.y, count)
-    names = data.get("class_names") or [str(code) for code in range(0 if labels is None else int(labels.max()) + 1)]
     ids = data.get("node_ids")
     return Graph(
         adjacency=adjacency,
         features=structural_features(adjacency) if data.get("x") is None else _array_of(data.x),
-        labels=labels,
-        class_names=None if labels is None else np.array([str(name).encode() for name in names]),
+        labels=None,
+        class_names=None,
         node_ids=None if ids is None else np.array([str(name).encode() for name in ids]),
-        splits=None if labels is None else _splits_of(data, labels),
+        splits=None,
     )
 
 
@@ -89,7 +102,10 @@ def _edge_weights(data: Data) -> np.ndarray | None:
         return None
     values: np.ndarray = weight.detach().cpu().numpy().astype(np.float64).ravel()
     if not (np.isfinite(values) & (values > 0)).all():
-        raise DataError("the weights of edges must be finite and above 0")
+        raise DataError(
+            "the weights of edges must be finite and above 0",
+            "an edge_attr of one column counts as weights: remove it where it is something else",
+        )
     return values
 
 

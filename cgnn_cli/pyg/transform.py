@@ -15,7 +15,7 @@ from torch_geometric.transforms import BaseTransform
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, StageConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.graph import CommuteTimes
-from cgnn_cli.pyg.data import graph_of
+from cgnn_cli.pyg.data import unlabelled_graph_of
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
@@ -38,7 +38,7 @@ class AddCommuteTimes(BaseTransform):
         self.rewire, self.dilap, self.commute = _configs(options)
 
     def forward(self, data: Data) -> Data:
-        graph = graph_of(data)
+        graph = unlabelled_graph_of(data)
         times = commute(graph, dilap(rewire(graph, self.rewire), self.dilap), self.commute)
         place = _places(data.edge_index, times, graph.node_count)
         for name in (*TIMES, *WEIGHTS):

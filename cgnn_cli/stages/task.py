@@ -24,6 +24,7 @@ from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
 
 CPU = torch.device("cpu")
+DROPOUTS = ("dropout", "input_dropout", "propagation_dropout", "attention_dropout")
 
 
 def choose_device(name: str) -> torch.device:
@@ -106,7 +107,7 @@ class Task:
     def is_steady(self) -> bool:
         """Whether the network does in training what it does afterwards: nothing is drawn, no batch is averaged."""
         config = self.config
-        drawn = any((config.dropout, config.input_dropout, config.propagation_dropout))
+        drawn = any(getattr(config, name) for name in DROPOUTS)
         return not (drawn or config.batch_norm or config.batch_nodes or (config.has_branch and config.branch_dropout))
 
     def reduced_precision(self) -> torch.autocast:

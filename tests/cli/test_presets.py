@@ -50,6 +50,9 @@ def test_the_paper_preset_is_the_table_of_the_paper_for_any_model(cgnn: FrontDoo
             path: (value, "preset paper") for path, value in expected.items()
         }
         assert settings["commute.solver"] == ("svd", "preset paper" if model == "cgnn" else "default")
+        open_in_paper = {"train.dropout": 0.0, "train.jumping_knowledge": "max", "train.l2_norm": True}
+        for path, value in (open_in_paper | {"train.epochs": 10_000, "train.patience": 600}).items():
+            assert (settings[path] == (value, "preset paper")) == (model == "cgnn"), path
     assert shown(cgnn, "--dataset", "squirrel")["train.layers"] == (2, "default")
 
 

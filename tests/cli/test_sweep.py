@@ -124,6 +124,9 @@ def test_a_file_has_the_form_of_the_settings() -> None:
         (("--set", "train.layes=1,2"), "did you mean train.layers?"),
         (("--set", "train.layers"), "write it as section.key=value"),
         (("bad.toml",), "[sweep] colour = 1 is not one of"),
+        (("number.toml",), "sweep = 3 is not a table"),
+        (("none.toml",), "[sweep] random must be at least 1, got 0"),
+        (("below.toml",), "[sweep] seed must be at least 0, got -3"),
         (("outside.toml",), "dataset stands outside a section"),
         (("compute.toml",), "compute.jobs is not an option of a stage"),
         (("missing.toml",), "cannot be read"),
@@ -135,6 +138,9 @@ def test_a_file_has_the_form_of_the_settings() -> None:
 )
 def test_slips(cgnn: FrontDoor, arguments: tuple[object, ...], said: str) -> None:
     Path("bad.toml").write_text("[sweep]\ncolour = 1\n")
+    Path("number.toml").write_text("sweep = 3\n")
+    Path("none.toml").write_text("[sweep]\nrandom = 0\n")
+    Path("below.toml").write_text("[sweep]\nseed = -3\n")
     Path("outside.toml").write_text('dataset = "demo"\n')
     Path("compute.toml").write_text("[compute]\njobs = 2\n")
     assert said in cgnn.fails(2, "sweep", "--dataset", "demo", *arguments)
@@ -189,6 +195,15 @@ def test_the_command_for_the_winner_is_exact(whole: tuple[Path, dict[str, Any]],
     }
     assert [row["cache"] for row in scores["stages"] if row["stage"] == "fit"] == ["hit", "hit"]
     assert scores["summary"]["validation_accuracy"]["mean"] == pytest.approx(best["validation_accuracy"]["mean"])
+
+
+def test_the_command_for_the_winner_stands_against_a_file(cgnn: FrontDoor) -> None:
+    """A default that won is written out where a file or the environment says otherwise."""
+    Path("cgnn.toml").write_text("[train]\nlayers = 3\nl2_norm = true\n[commute]\nsteps = 3\n")
+    options = ("--set", "train.layers=2", "--set", "train.l2_norm=no", "--set", "train.hidden=4,5", "--quiet")
+    best = cgnn.ok("sweep", *BASE[:6], "--split", 0, *options, "--json").json["summary"]["best"]
+    scores = cgnn.ok(*best["command"].split()[1:], "--split", 0, "--json", "-q").json
+    assert [row["cache"] for row in scores["stages"] if row["stage"] == "fit"] == ["hit"]
 
 
 def test_a_rerun_computes_nothing_and_shows_the_same_table(

@@ -19,9 +19,14 @@ def graph() -> Graph:
     return random_graph()
 
 
-@pytest.fixture(scope="module")
-def times(graph: Graph) -> CommuteTimes:
-    return times_of(graph, solver="exact", proximity="inverse")
+@pytest.fixture(scope="module", params=["inverse", "exp"])
+def times(graph: Graph, request: pytest.FixtureRequest) -> CommuteTimes:
+    """Weights that are all positive, and some that are 0."""
+    found = times_of(graph, solver="exact", proximity=request.param)
+    if request.param == "exp":
+        for weights in (found.weight_out, found.weight_in):
+            weights[::3] = 0
+    return found
 
 
 def dense_weights(graph: Graph, times: CommuteTimes) -> Dense:
@@ -34,8 +39,14 @@ def dense_weights(graph: Graph, times: CommuteTimes) -> Dense:
     return {"out": out, "in": into, "undirected": either}
 
 
-def dense_aggregated(weights: np.ndarray, aggregation: str) -> np.ndarray:
-    taken, given = np.count_nonzero(weights, axis=1), np.count_nonzero(weights, axis=0)
+def dense_neighbours(graph: Graph) -> Dense:
+    out = graph.edges.toarray() != 0
+    return {"out": out, "in": out.T, "undirected": out | out.T}
+
+
+def dense_aggregated(weights: np.ndarray, neighbours: np.ndarray, aggregation: str) -> np.ndarray:
+    """A neighbour of weight 0 is a neighbour, and counts."""
+    taken, given = np.count_nonzero(neighbours, axis=1), np.count_nonzero(neighbours, axis=0)
     result = np.zeros_like(weights)
     for i, j in np.argwhere(weights):
         divisor = {
@@ -67,7 +78,8 @@ def test_layers(graph: Graph, times: CommuteTimes, aggregation: Any, direction: 
     ways = {"both": {"out": "out", "in": "in"}, "in": {"in": "in"}, "undirected": {"out": "undirected"}}
     assert sum(matrix.nnz for matrix in made.values()) <= commute.entries(graph, config)
     for name, way in ways.get(direction, {"out": "out"}).items():
-        np.testing.assert_allclose(made.pop(name).toarray(), dense_aggregated(weights[way], aggregation), atol=1e-14)
+        expected = dense_aggregated(weights[way], dense_neighbours(graph)[way], aggregation)
+        np.testing.assert_allclose(made.pop(name).toarray(), expected, atol=1e-14)
     assert not made
 
 

@@ -1,7 +1,5 @@
 """The second operator of an inception block against dense products, in any blocks, within its size estimate."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -44,14 +42,6 @@ def test_blocks_do_not_show(block_entries: int) -> None:
     graph = random_graph()
     blocked = inception.common_neighbours(edges_of(graph, CONFIG), block_entries)
     np.testing.assert_allclose(blocked.toarray(), dense_second(graph), atol=1e-12)
-
-
-def test_blocks_cover_the_rows_and_stay_small() -> None:
-    most = np.array([5.0, 1, 1, 30, 1, 1, 1, 1, 8, 2])
-    blocks = list(inception.row_blocks(most, 10))
-    assert blocks[0][0] == 0 and blocks[-1][1] == len(most)
-    assert all(before[1] == after[0] for before, after in itertools.pairwise(blocks))
-    assert all(most[start:stop].sum() <= 10 + most[start] for start, stop in blocks)
 
 
 def test_the_estimate_sees_a_hub_of_both_kinds_and_not_one_that_is_only_pointed_at() -> None:

@@ -72,3 +72,17 @@ def test_unknown_and_wrong_options_are_errors() -> None:
     assert "proximty" in unknown.value.message and "proximity" in unknown.value.hint
     with pytest.raises(UsageError, match="--rank must be at least 1"):
         AddCommuteTimes(rank=0)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [torch.tensor([1]), torch.rand(5), torch.eye(5), torch.full((5,), -1), torch.arange(5)],
+    ids=["of the graph", "numbers", "one-hot", "unknown", "too few a class to split"],
+)
+def test_labels_of_any_kind_are_left_alone(y: torch.Tensor) -> None:
+    data = two_way_data()
+    expected = AddCommuteTimes()(data).edge_commute
+    data.y = y
+    made = AddCommuteTimes()(data)
+    torch.testing.assert_close(made.edge_commute, expected, equal_nan=True)
+    assert torch.equal(made.y, y)

@@ -20,7 +20,7 @@ from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.task import Task, choose_device, prepare, scale_features
+from cgnn_cli.stages.task import DROPOUTS, Task, choose_device, prepare, scale_features
 from cgnn_cli.stages.train import collect, fit, forward
 from cgnn_cli.watch import Snapshot, Watch
 
@@ -189,12 +189,17 @@ def assert_same_bits(a: Fit, b: Fit) -> None:
         np.testing.assert_array_equal(values, b.history[name])
 
 
-@pytest.mark.parametrize("option", ["dropout", "input_dropout", "propagation_dropout", "batch_norm"])
+@pytest.mark.parametrize("option", [*DROPOUTS, "batch_norm"])
 def test_what_draws_or_averages_is_not_steady(graph: Graph, operators: Operators, option: str) -> None:
     task = prepare(graph, operators, STEADY, 0, torch.device("cpu"))
     assert task.is_steady
     changed: dict[str, Any] = {option: True if option == "batch_norm" else 0.1}
     assert not dataclasses.replace(task, config=dataclasses.replace(STEADY, **changed)).is_steady
+
+
+def test_every_dropout_is_known_to_draw() -> None:
+    names = {field.name for field in dataclasses.fields(TrainConfig) if field.name.endswith("dropout")}
+    assert names == {*DROPOUTS, "branch_dropout"}
 
 
 def test_a_branch_counts_where_there_is_one(graph: Graph, operators: Operators) -> None:
