@@ -62,7 +62,7 @@ def draw_curves(name: str, caption: str, curves: Sequence[Curve]) -> Picture | N
             axes.grid()
         panels[0].set_ylabel("test accuracy in %")
         words = "; ".join(f"{curve.label}: {_best(curve)}" for curve in shown)
-        return Picture.of(name, f"{caption}: mean and deviation over the splits", f"{caption}. {words}.", drawing)
+        return Picture.of(name, caption, f"{caption}. {words}.", drawing)
 
 
 def _best(curve: Curve) -> str:
