@@ -134,14 +134,23 @@ def test_directed_undirected(cgnn: FrontDoor, store: Path) -> None:
 def test_other_walks(name: str, title: str, option: tuple[str, str], cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, name)
     public = ("--dropout", 0, "--jumping-knowledge", "max", "--l2-norm")
-    assert found.row(row=title)["test_accuracy_per_split"] == evaluated(cgnn, store, *public, *option)
-    assert found.row(row="CGNN")["test_accuracy_per_split"] == evaluated(cgnn, store, *public)
+    changed, own = evaluated(cgnn, store, *public, *option), evaluated(cgnn, store, *public)
+    assert found.row(row=title)["test_accuracy_per_split"] == changed
+    assert found.row(row="CGNN", column="demo")["test_accuracy_per_split"] == own
+    gaps = [a - b for a, b in zip(own, changed, strict=True)]
+    paired = found.row(column="comparison")
+    assert (paired["row"], paired["against"], paired["splits"]) == ("CGNN", title, 2)
+    assert paired["mean_difference"] == pytest.approx(statistics.fmean(gaps))
+    shown = f"{100 * statistics.fmean(gaps):+.2f} ± {100 * statistics.stdev(gaps) / 2**0.5:.2f} | 2 |"
+    assert "## Split by split" in found.page and shown in found.page
 
 
 def test_rank(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "rank")
-    assert [row["settings"]["commute.rank"] for row in found.records] == [3, 5, 7, 10]
-    assert [row["row"] for row in found.records] == ["q=3", "q=5", "q=7", "q=10"]
+    trained = found.rows(column="demo")
+    assert [row["settings"]["commute.rank"] for row in trained] == [3, 5, 7, 10]
+    assert [row["row"] for row in trained] == ["q=3", "q=5", "q=7", "q=10"]
+    assert [row["against"] for row in found.rows(row="q=5", column="comparison")] == ["q=3", "q=7", "q=10"]
 
 
 def test_rewiring_commute(cgnn: FrontDoor, store: Path) -> None:
