@@ -180,7 +180,7 @@ def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
 
 def test_label_similarity(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "label-similarity")
-    assert "figures/label-similarity.svg" in found.page
+    assert "figures/label-similarity.svg" in found.page and "A common factor below 1 alone" in found.page
     figures = cgnn.ok("diagnose", "--dataset", "demo", "--store", store, "--json").json["summary"]["figures"]
     paper = found.row(weights_kind="svd, exp (paper)")
     for figure, value in figures["label_similarity"].items():
@@ -242,10 +242,14 @@ def test_solvers(cgnn: FrontDoor, store: Path) -> None:
 
 def test_proximity(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "proximity")
-    effective = {row["row"]: row["effective_neighbours_out"] for row in found.records}
-    assert effective["none"]["mean"] == pytest.approx(effective["none"]["neighbours"])
-    assert effective["exp 1"]["mean"] < 2
-    assert effective["ratio 0.1"]["mean"] < effective["ratio 0.5"]["mean"] < effective["ratio 1"]["mean"]
+    for side in ("out", "in"):
+        effective = {row["row"]: row[f"effective_neighbours_{side}"] for row in found.records}
+        assert effective["none"]["mean"] == pytest.approx(effective["none"]["neighbours"])
+        assert effective["ratio 0.1"]["mean"] < effective["ratio 0.5"]["mean"] < effective["ratio 1"]["mean"]
+    assert found.row(row="exp 1")["effective_neighbours_out"]["mean"] < 2
+    sides = [found.row(row="exp 1")[f"effective_neighbours_{side}"] for side in ("out", "in")]
+    shown = [f"{each['mean']:.2f} of {each['neighbours']:.2f}" for each in sides]
+    assert f"| demo | exp 1 | {shown[0]} | {shown[1]} |" in found.page
 
 
 def test_weights(cgnn: FrontDoor, store: Path) -> None:
