@@ -14,7 +14,7 @@ from cgnn_cli.report.labels import Label, label_runs
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
 from cgnn_cli.report.provenance import provenance_details, provenance_values
 from cgnn_cli.report.runs import Run, Runs
-from cgnn_cli.report.scores import paper_table, score_table, score_values, shown_runs, spread
+from cgnn_cli.report.scores import paper_table, score_table, score_text, score_values, shown_runs
 
 READING = (
     "Best is bold and second underlined in each column, among the cells with the most runs of that column. A cell with "
@@ -93,7 +93,7 @@ class Report:
         for name, members in self.by_dataset().items():
             best = max(members, key=lambda run: (len(run.splits), run.mean))
             splits = _counted(len(best.splits), "split")
-            tiles.append((f"{spread(100 * best.mean, 100 * best.std)} %", f"{name}, {splits}: {self.labels[best.key]}"))
+            tiles.append((f"{score_text(best)} %", f"{name}, {splits}: {self.labels[best.key]}"))
         return tiles
 
     def _left_out_note(self) -> list[str]:

@@ -89,3 +89,12 @@ def test_labels_of_tables_are_told_apart() -> None:
 def test_names_of_files_are_plain() -> None:
     assert slug("Cora-ML, undirected/../x") == "cora-ml-undirected-x"
     assert slug("???") == "part"
+
+
+def test_figures_to_open_with_are_a_list_where_there_are_no_tiles() -> None:
+    page = Page(
+        "Title", "The highest of each:", [], "Made by a test.", [("60.00 %", "a_b, 1 split: mlp"), ("7 %", "c")]
+    )
+    assert "The highest of each:\n\n- 60.00 % (a\\_b, 1 split: mlp)\n- 7 % (c)\n\nMade" in page_to_markdown(page)
+    latex = page_to_latex(page)
+    assert latex.count(r"\item ") == 2 and r"60.00 \% (a\_b, 1 split: mlp)" in latex and r"\end{itemize}" in latex
