@@ -355,12 +355,22 @@ def test_after_the_time_only_what_is_there_is_shown(cgnn: FrontDoor) -> None:
         (("tabel1",), "unknown experiment 'tabel1'; did you mean table1?"),
         (("table1", "--datasets", "coraml"), "unknown dataset 'coraml'"),
         (("table1", "--quick", "--models", "gnc"), "unknown model 'gnc'"),
-        (("rank", "--models", "gcn"), "--models has no use in rank"),
+        (("rank", "--models", "gcn"), "--models has no use in rank: it is about one model"),
+        (("rewiring-density", "--models", "gcn"), "--models has no use in rewiring-density: it trains nothing"),
+        (("weights", "--quick", "--models", "gcn"), "'gcn' is no row of this experiment"),
+        (("directed-undirected", "--quick", "--models", "gcn,mlp"), "'mlp' is no row of this experiment"),
+        (("table1", "--datasets", " ,"), "names nothing"),
+        (("table1", "--quick", "--models", ","), "names nothing"),
         (("ratios", "--splits", 2), "--splits has no use in ratios"),
     ],
 )
 def test_mistakes(arguments: tuple[object, ...], said: str, cgnn: FrontDoor) -> None:
     assert said in cgnn.fails(2, "reproduce", *arguments, "--store", "own", "--output", "out")
+
+
+def test_a_dataset_that_is_named_twice_counts_once(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "rewiring-density", "--datasets", "demo, demo")
+    assert len(found.records) == 1
 
 
 @pytest.mark.realdata
