@@ -129,6 +129,9 @@ def test_what_is_odd_about_the_papers_figure_is_said() -> None:
 
 def test_a_remark_that_is_not_true_of_the_run_is_left_out() -> None:
     assert notes_on("gat", "am-photo", undirected=True) == ()
+    ignoring = make_run([0.5], model="gat", dataset="am-photo", graph={"dataset": "am-photo"}, direction="undirected")
+    found = beside_paper(ignoring)
+    assert found is not None and found.notes == ()
     for dataset in ("roman-empire", "arxiv-year"):
         assert notes_on("gat", dataset, protocol="random") == ("random splits",)
 
