@@ -16,7 +16,7 @@ from cgnn_cli.models.table import direction_of
 from cgnn_cli.report.labels import Label
 from cgnn_cli.report.page import Block, Details, Section
 from cgnn_cli.report.runs import Run
-from cgnn_cli.report.table import Table
+from cgnn_cli.report.table import Table, counted
 from cgnn_cli.settings import Settings
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.trials import Trial, TrialResult
@@ -153,9 +153,12 @@ def labels_of(runs: dict[str, tuple[Run, list[Measured]]]) -> dict[str, Label]:
 
 
 def record_all(findings: Findings, measured: Sequence[Measured]) -> None:
-    """Add the records of cells, those that failed as a section of their own, and where each comes from."""
+    """Add the records of cells, why some of them are missing, and where each comes from."""
     findings.records += [each.to_json() for each in measured]
     if (table := failures(measured)) is not None:
         findings.add("What failed", [table])
+    if count := sum(each.status == "not run" for each in measured):
+        findings.add("What was not run", [f"{counted(count, 'cell')}: {NO_TIME}. The same command goes on from here."])
     if measured:
-        findings.add("Provenance", [Details(f"Settings and artifacts of {len(measured)} cells", [origins(measured)])])
+        title = f"Settings and artifacts of {counted(len(measured), 'cell')}"
+        findings.add("Provenance", [Details(title, [origins(measured)])])

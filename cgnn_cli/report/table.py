@@ -57,6 +57,11 @@ class Table:
         return column < self.heads or column in self.words | self.prose
 
 
+def counted(count: int, word: str) -> str:
+    """A number of things in words: 1 run, 2 runs."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def to_markdown(table: Table) -> str:
     """A pipe table below its caption."""
     ruled = ["---" if table.is_text(place) else "---:" for place in range(len(table.columns))]
