@@ -12,10 +12,12 @@ import pytest
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.experiments.rows import PLAIN_EXTENDED
+from cgnn_cli.experiments.statistics import beside, records
 from cgnn_cli.experiments.table import EXPERIMENTS
 from cgnn_cli.store import artifact as files
 from tests.cli.test_datasets import TOY, write_toy
 from tests.conftest import REAL_DATA
+from tests.experiments.test_lab import lab_with
 from tests.front_door import FrontDoor
 
 FILES = ("page.html", "page.md", "page.tex", "results.csv", "results.json")
@@ -89,6 +91,13 @@ def test_datasets(cgnn: FrontDoor, store: Path) -> None:
     shown = cgnn.ok("data", "show", "demo", "--store", store, "--json").json["summary"]
     assert found.row(metric="nodes")["here"] == shown["nodes"] == 1500
     assert found.row(metric="edges")["here"] == shown["edges"]
+
+
+def test_the_papers_statistics_have_its_decimals() -> None:
+    source = {"standin": False, "status": "done", "message": "", "keys": []}
+    figures = {"nodes": 5201, "edges": 217073, "features": 2089, "classes": 5, "homophily": 0.2221}
+    rows = beside(lab_with(), records("squirrel", figures, source)).rows
+    assert [row[1:4] for row in rows][-1] == ["homophily", "0.222", "0.22"]
 
 
 def test_table1(cgnn: FrontDoor, store: Path) -> None:
