@@ -118,7 +118,7 @@ def page_to_latex(page: Page) -> str:
     parts = [
         r"\documentclass{article}",
         r"\usepackage[T1]{fontenc}",
-        r"\usepackage{booktabs,graphicx}",
+        r"\usepackage{array,booktabs,graphicx}",
         f"\\title{{{escape_latex(page.title)}}}",
         r"\date{}",
         r"\begin{document}",

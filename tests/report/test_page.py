@@ -77,6 +77,7 @@ def test_other_formats_have_all_parts() -> None:
     assert "(figures/1-figure.svg)" in markdown and "<script" not in markdown
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
     assert r"\includegraphics[width=\linewidth]{figures/1-figure.png}" in latex
+    assert r"\usepackage{array,booktabs,graphicx}" in latex
 
 
 def test_labels_of_tables_are_told_apart() -> None:
