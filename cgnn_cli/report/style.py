@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f")
 MARKERS = "osD^vPX"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
-CLOSE, FEW_POWERS = 0.7, 2.2  # powers of ten that an axis spans: below these it needs marks between them
+CLOSE, FEW_POWERS = 0.9, 2.2  # powers of ten that an axis spans: below these it needs marks between them
 POINT = 1.28  # pixels of a page for a point of a drawing
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 INK, MUTED, GRID, PAPER = "#1b2733", "#5b6b7a", "#dde3e8", "#fdfefe"

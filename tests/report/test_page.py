@@ -99,3 +99,12 @@ def test_figures_to_open_with_are_a_list_where_there_are_no_tiles() -> None:
     assert "The highest of each:\n\n- 60.00 % (a\\_b, 1 split: mlp)\n- 7 % (c)\n\nMade" in page_to_markdown(page)
     latex = page_to_latex(page)
     assert latex.count(r"\item ") == 2 and r"60.00 \% (a\_b, 1 split: mlp)" in latex and r"\end{itemize}" in latex
+
+
+def test_what_can_be_scrolled_has_a_shade_at_the_edge_behind_which_there_is_more() -> None:
+    """In both themes; its cover moves with the content, and paper has neither."""
+    style = re.sub(r"\s+", " ", to_html(PAGE))
+    (rule,) = re.findall(r"\.scroll, \.drawing \{ background: (linear[^;]*);", style)
+    assert rule.count("no-repeat local") == 2 and rule.count("var(--shade)") == 2
+    assert style.count("--shade: rgb(") == 2
+    assert ".scroll, .drawing { background: none; }" in style[style.index("@media print") :]
