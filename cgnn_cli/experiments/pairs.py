@@ -57,8 +57,10 @@ def compare_cells(lab: Lab, pairs: Sequence[Pair]) -> Compared:
 
 
 def _missing(*pair: Measured) -> str:
+    """Which of the two has no runs; empty if both have."""
     said = {"failed": "failed", "not run": "was not run"}
-    return ", ".join(f"{each.row} {said[each.status]}" for each in pair if each.status in said)
+    named = zip(("the first", "the second"), pair, strict=True)
+    return ", ".join(f"{name} {said[each.status]}" for name, each in named if each.status in said)
 
 
 def _on(pairs: Sequence[Pair], cell: Measured) -> str:

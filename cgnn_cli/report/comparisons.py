@@ -144,10 +144,10 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
         for each in comparisons
     ]
     count = len(comparisons)
-    best, counted = _picked(comparisons)
+    best, corrected = _picked(comparisons)
     caption = (
         f"{', '.join(datasets)}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
-        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over {counted} in bold"
+        f"in percentage points, ± standard error; p below {LEVEL:g}{corrected} in bold"
     )
     heads = (*(["dataset"] if several else []), "run", "against")
     columns = (*heads, "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
@@ -155,15 +155,15 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
 
 
 def _picked(comparisons: Sequence[Comparison]) -> tuple[str, str]:
-    """How the pairs were picked, and what the correction counts."""
+    """How the pairs were picked, and what the correction counts; a single one needs none."""
     count, family = len(comparisons), comparisons[0].family
     if family is None or family == count:
-        return "", f"the {count}"
+        return "", f" after Holm's correction over the {count}" if count > 1 else ""
     alone = len({each.first.key for each in comparisons}) == 1
     several = "(of many runs on the same splits, of the one with the highest mean alone)"
     return (
         f" {'of the run with the highest mean' if alone else several}",
-        f"all {family} pairs, which the best was picked from,",
+        f" after Holm's correction over all {family} pairs, which the best was picked from,",
     )
 
 

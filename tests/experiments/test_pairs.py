@@ -50,8 +50,8 @@ def test_pairs_that_are_not_compared_are_named_with_the_reason(shelf: Any) -> No
     found = compare_cells(shelf, [(whole, other) for other in others])
     (said,) = found.blocks()
     assert said == (
-        "Not compared: A against B (B was not run); A against C (fewer than two splits in common: splits 0 to 2, and "
-        "split 0); A against D (D failed)."
+        "Not compared: A against B (the second was not run); A against C (fewer than two splits in common: splits 0 to "
+        "2, and split 0); A against D (the second failed)."
     )
 
 
@@ -60,7 +60,7 @@ def test_rows_are_compared_with_the_papers_own_on_each_dataset(shelf: Any) -> No
     cells[3] = shelf.cell("q=5", column="b", status="not run")
     found = compare_cells(shelf, pairs_of(cells, "q=5"))
     assert [(each["dataset"], each["row"], each["against"]) for each in found.records()] == [("a", "q=5", "q=3")]
-    assert found.left_out == ["q=5 against q=3 on b (q=5 was not run)"]
+    assert found.left_out == ["q=5 against q=3 on b (the first was not run)"]
 
 
 def test_times_have_two_decimals_and_ratios_here_and_in_the_paper(shelf: Any) -> None:

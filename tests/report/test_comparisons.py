@@ -82,6 +82,7 @@ def test_named_pairs_are_compared_over_the_splits_that_both_have() -> None:
     assert found.paired.gaps == (0.7 - 0.4, 0.9 - 0.5)
     assert found.corrected == found.paired.t_test, "a pair that comes twice counts once"
     assert not_comparable(long, short) == ""
+    assert "p below 0.05 in bold" in comparison_table([found], label_runs([long, short])).caption
 
 
 def test_why_two_runs_cannot_be_compared() -> None:
