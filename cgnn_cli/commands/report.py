@@ -53,7 +53,6 @@ def report_runs(
 ) -> Outcome:
     """Read the runs, make the tables and figures, and write what is asked for."""
     wanted = _formats(formats)
-    make_folder(output)
 
     from cgnn_cli.report.content import Report
     from cgnn_cli.report.runs import Runs
@@ -66,6 +65,7 @@ def report_runs(
             f"the store {session.store.root} has no evaluations to report",
             "run `cgnn run` first, or name another --store",
         )
+    make_folder(output)
     report = Report(source, chosen)
     drawn = bool(wanted & {"html", "md", "tex"})
     if drawn and find_spec("matplotlib") is None:

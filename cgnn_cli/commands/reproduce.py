@@ -112,13 +112,14 @@ def reproduce(
         raise UsageError(said, f"`cgnn reproduce --list` shows them: {LISTED}")
     _check_use(name, models=models, splits=splits)
     folder = output or Path("reproduction", name)
-    make_folder(folder)
 
     from cgnn_cli.experiments.lab import Asked
     from cgnn_cli.experiments.output import files_of
 
-    asked = Asked(_parts(datasets), _parts(models), splits, quick, max_minutes)
-    findings = EXPERIMENTS[name].run(_lab(session, asked))
+    asked = Asked(_parts("--datasets", datasets), _parts("--models", models), splits, quick, max_minutes)
+    lab = _lab(session, asked)
+    make_folder(folder)
+    findings = EXPERIMENTS[name].run(lab)
     files = files_of(name, EXPERIMENTS[name], findings, asked)
     for file, content in files.items():
         make_folder((folder / file).parent)
@@ -139,9 +140,11 @@ def _lab(session: Session, asked: Any) -> Any:
 
 def _check_use(name: str, *, models: str | None, splits: int | None) -> None:
     """Refuse an option that the experiment has no use for."""
+    trains = EXPERIMENTS[name].trains
     if models and not EXPERIMENTS[name].has_rows:
-        raise UsageError(f"--models has no use in {name}: it is about one model", "leave it out")
-    if splits and not EXPERIMENTS[name].trains:
+        why = "it is about one model" if trains else "it trains nothing"
+        raise UsageError(f"--models has no use in {name}: {why}", "leave it out")
+    if splits and not trains:
         raise UsageError(f"--splits has no use in {name}: it trains nothing", "leave it out")
 
 
@@ -153,8 +156,13 @@ def _check_datasets(session: Session, names: tuple[str, ...]) -> None:
             raise UsageError(f"unknown dataset {name!r}", f"known here: {', '.join(known)}")
 
 
-def _parts(text: str | None) -> tuple[str, ...]:
-    return tuple(part.strip() for part in text.split(",") if part.strip()) if text else ()
+def _parts(option: str, text: str | None) -> tuple[str, ...]:
+    """The names of a list with commas, each once."""
+    if text is None:
+        return ()
+    if not (parts := dict.fromkeys(part.strip() for part in text.split(",") if part.strip())):
+        raise UsageError(f"{option} {text!r} names nothing", "give names with commas, or leave it out")
+    return tuple(parts)
 
 
 def _near(name: str) -> str:

@@ -75,6 +75,16 @@ class Measured:
             return "failed" if self.result.status == "failed" else "not run"
         return "partial" if self.expected is not None and self.runs < self.expected else "done"
 
+    def on_splits(self, splits: Iterable[int]) -> Measured:
+        """The cell as it would be on some of its splits alone."""
+        wanted = set(splits)
+        known = zip(self.result.splits, self.result.test_accuracy, strict=True) if self.runs else ()
+        kept = [(split, accuracy) for split, accuracy in known if split in wanted]
+        numbers, accuracies = [split for split, _ in kept], [accuracy for _, accuracy in kept]
+        return dataclasses.replace(
+            self, result=dataclasses.replace(self.result, splits=numbers, test_accuracy=accuracies)
+        )
+
     def cell(self) -> Cell:
         note = self.status if self.mean is None else "stand-in" if self.standin else ""
         return Cell(self.mean, self.std, self.runs, self.expected, self.printed, note, self.result.keys.get("eval", ""))
@@ -110,6 +120,13 @@ class Measured:
             "test_accuracy_per_split": self.result.test_accuracy,
             "key": self.result.keys.get("eval"),
         }
+
+
+def on_shared_splits(measured: Iterable[Measured]) -> list[Measured]:
+    """The cells that have runs, each on the splits that all of them have: only so do their means say which is best."""
+    known = [each for each in measured if each.runs]
+    shared = set.intersection(*(set(each.result.splits) for each in known)) if known else set()
+    return [each.on_splits(shared) for each in known] if shared else []
 
 
 def accuracy_table(measured: Iterable[Measured], head: str, caption: str = ACCURACY) -> Table:

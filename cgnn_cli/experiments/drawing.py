@@ -14,6 +14,7 @@ from cgnn_cli.report.style import (
     PALETTE,
     Picture,
     drawing_style,
+    first_of,
     legend_below,
     logarithmic,
     new_drawing,
@@ -62,7 +63,7 @@ def draw_curves(name: str, caption: str, curves: Sequence[Curve]) -> Picture | N
             axes.grid()
         panels[0].set_ylabel("test accuracy in %")
         words = "; ".join(f"{curve.label}: {_best(curve)}" for curve in shown)
-        return Picture.of(name, f"{caption}: mean and deviation over the splits", f"{caption}. {words}.", drawing)
+        return Picture.of(name, caption, f"{caption}. {words}.", drawing)
 
 
 def _best(curve: Curve) -> str:
@@ -91,7 +92,8 @@ def draw_points(name: str, caption: str, points: Sequence[Point], across: str) -
 
 def draw_shares(name: str, caption: str, curves: Sequence[Curve], across: str) -> Picture | None:
     """Cumulative shares in per cent, one line each."""
-    shown = [curve for curve in curves if curve.points][: len(PALETTE)]
+    known = [curve for curve in curves if curve.points]
+    shown = known[: len(PALETTE)]
     if not shown:
         return None
     with drawing_style():
@@ -103,6 +105,7 @@ def draw_shares(name: str, caption: str, curves: Sequence[Curve], across: str) -
         axes.set(xlabel=across, ylabel="% of the edges with at most this")
         axes.grid()
         legend_below(drawing, axes, 3)
+        caption += first_of(len(shown), len(known))
         return Picture.of(name, caption, f"{caption}, for {', '.join(curve.label for curve in shown)}.", drawing)
 
 

@@ -6,15 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cgnn_cli.configs import GraphConfig, TrainConfig
 from cgnn_cli.experiments.cells import QUICK, STANDIN, Measured, failures, origins
 from cgnn_cli.experiments.lab import NO_TIME, Lab, Obtained
 from cgnn_cli.experiments.paper import PaperResult
 from cgnn_cli.experiments.remarks import remarks_on
 from cgnn_cli.experiments.rows import Chosen, Row, joined_title
+from cgnn_cli.models.table import direction_of
 from cgnn_cli.report.labels import Label
 from cgnn_cli.report.page import Block, Details, Section
 from cgnn_cli.report.runs import Run
-from cgnn_cli.report.table import Table
+from cgnn_cli.report.table import Table, counted
+from cgnn_cli.settings import Settings
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.trials import Trial, TrialResult
 
@@ -106,8 +109,16 @@ def planned(
     title, column = title or row.title, column or dataset
     trial = lab.trial(f"{title} | {dataset} | {column}", dataset, chosen.settings)
     fallback = () if chosen.origin == f"{row.preset} preset" else (chosen.origin,)
-    said = (*fallback, *chosen.notes, *notes, *remarks_on(dataset, row.model))
+    said = (*fallback, *chosen.notes, *notes, *remarks_on(dataset, row.model, undirected=_is_undirected(chosen)))
     return Planned(trial, title, column, printed, said, chosen.origin)
+
+
+def _is_undirected(chosen: Chosen) -> bool:
+    """Whether the graph is seen without directions: symmetrised, or by a model that ignores them."""
+    settings = Settings.of(chosen.settings, "a row")
+    form, train = settings.config("graph"), settings.config("train")
+    assert isinstance(form, GraphConfig) and isinstance(train, TrainConfig)
+    return form.undirected or direction_of(train) == "undirected"
 
 
 def measure(lab: Lab, plans: Sequence[Planned]) -> list[Measured]:
@@ -142,9 +153,12 @@ def labels_of(runs: dict[str, tuple[Run, list[Measured]]]) -> dict[str, Label]:
 
 
 def record_all(findings: Findings, measured: Sequence[Measured]) -> None:
-    """Add the records of cells, those that failed as a section of their own, and where each comes from."""
+    """Add the records of cells, why some of them are missing, and where each comes from."""
     findings.records += [each.to_json() for each in measured]
     if (table := failures(measured)) is not None:
         findings.add("What failed", [table])
+    if count := sum(each.status == "not run" for each in measured):
+        findings.add("What was not run", [f"{counted(count, 'cell')}: {NO_TIME}. The same command goes on from here."])
     if measured:
-        findings.add("Provenance", [Details(f"Settings and artifacts of {len(measured)} cells", [origins(measured)])])
+        title = f"Settings and artifacts of {counted(len(measured), 'cell')}"
+        findings.add("Provenance", [Details(title, [origins(measured)])])

@@ -35,7 +35,7 @@ SEARCH_SHARE = 0.75  # of the time; the rest is for the chosen row on all splits
 OPENING = (
     "All combinations of the paper's ranges are tried in a fixed random order, on the first splits, as far as the time "
     "reaches; the one with the highest mean validation accuracy is then trained on all splits. Test accuracy is not "
-    "seen before that."
+    "seen before that. results.json has the accuracies and the fit artifacts of every combination."
 )
 
 
@@ -117,4 +117,7 @@ def _search_record(dataset: str, result: TrialResult) -> dict[str, Any]:
         "validation_accuracy": result.mean_validation_accuracy if result.status == "done" else None,
         "runs": len(result.splits),
         "settings": result.trial.settings,
+        "splits": result.splits,
+        "validation_accuracy_per_split": result.validation_accuracy,
+        "keys": [result.keys[f"fit-{split}"] for split in result.splits],
     }

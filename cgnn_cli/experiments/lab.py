@@ -124,6 +124,8 @@ class Lab:
             for result in self._run(waiting, test, share) if waiting else ():
                 if result.status != "not run" or found[result.trial.name].status == "not run":
                     found[result.trial.name] = result
+        for result in found.values():
+            result.message = NO_TIME if result.status == "not run" else result.message
         return found
 
     def _outset(self, trial: Trial) -> TrialResult:

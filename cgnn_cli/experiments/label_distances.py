@@ -16,8 +16,9 @@ from cgnn_cli.report.table import Entry, Table
 FIGURES = ("adjacency", "weights", "adjacency_scaled", "weights_scaled")
 DEFINITION = (
     "M_ij = 1 if i -> j or j -> i and the labels agree. The paper compares the squared distances |M - (A + A^T)|^2 and "
-    "|M - (C_in + C_out)|^2, in a figure without numbers. Weights below 1 alone bring the second nearer, whatever they "
-    "know, so the distances of the best multiple of each stand beside: only these compare what the weights know."
+    "|M - (C_in + C_out)|^2, in a figure without numbers. A common factor below 1 alone can bring the second nearer, "
+    "whatever the weights know, so the distances of the best multiple of each stand beside: only these compare what "
+    "the weights know."
 )
 
 

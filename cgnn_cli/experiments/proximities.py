@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from cgnn_cli.experiments.cells import DASH, accuracy_table
+from cgnn_cli.experiments.cells import Measured, accuracy_table
 from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
 from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.ratios import effective_neighbours, neighbour_table
 from cgnn_cli.experiments.rows import ROWS, Chosen
 from cgnn_cli.experiments.table import SMALL
 from cgnn_cli.experiments.walks import true_times
-from cgnn_cli.report.table import Table
 
 ROW = ROWS["cgnn"]
 SCALES = {
@@ -20,8 +20,8 @@ SCALES = {
 }
 OPENING = (
     "One model; only the weights change, from all 1 over the paper's to three functions of true commute times. "
-    "Effective neighbours say how many of the neighbours count: near their number the weights do nothing, near 1 "
-    "they drop all neighbours but one."
+    "Effective neighbours say how many of a node's out-neighbours and of its in-neighbours count: near their number "
+    "the weights do nothing, near 1 they drop all neighbours but one."
 )
 
 
@@ -29,20 +29,14 @@ def run(lab: Lab) -> Findings:
     """Train with each kind of weights."""
     datasets = lab.datasets(SMALL)
     measured = measure(lab, [plan for dataset in datasets for plan in plans(lab, dataset)])
-    effective = {(each.row, each.column): _effective(lab, each.column, each.result.trial.settings) for each in measured}
-    columns = list(dict.fromkeys(each.column for each in measured))
-    rows = [
-        [row, *(_shown(effective.get((row, column))) for column in columns)]
-        for row in dict.fromkeys(each.row for each in measured)
-    ]
-    neighbours = Table(
-        "Effective out-neighbours, of all, mean over the nodes", ["weights", *map(lab.shown, columns)], rows
-    )
+    neighbours = [_neighbours(lab, each) for each in measured]
     findings = Findings()
-    findings.add("Proximity and scale", [OPENING, accuracy_table(measured, "weights"), neighbours])
+    findings.add(
+        "Proximity and scale", [OPENING, accuracy_table(measured, "weights"), neighbour_table(lab, neighbours)]
+    )
     record_all(findings, measured)
-    for record in findings.records:
-        record["effective_neighbours_out"] = effective[record["row"], record["column"]]
+    for record, found in zip(findings.records, neighbours, strict=True):
+        record |= {f"effective_neighbours_{side}": found[side] for side in ("out", "in")}
     return findings
 
 
@@ -69,10 +63,6 @@ def plans(lab: Lab, dataset: str) -> list[Planned]:
     ]
 
 
-def _effective(lab: Lab, dataset: str, settings: dict[str, Any]) -> dict[str, float] | None:
-    header = lab.obtain("commute", dataset, settings).header
-    return header.summary["effective_neighbours_out"] or None if header else None
-
-
-def _shown(found: dict[str, float] | None) -> str:
-    return f"{found['mean']:.2f} of {found['neighbours']:.2f}" if found else DASH
+def _neighbours(lab: Lab, each: Measured) -> dict[str, Any]:
+    """Effective neighbours on both sides, of the weights alone: they may be there where nothing was trained."""
+    return effective_neighbours(lab, each.column, each.row, each.result.trial.settings)

@@ -43,7 +43,11 @@ def run(lab: Lab) -> Findings:
     findings.add(
         "The ratio", [RATIO, table, *draw(lab, {dataset: ratio for dataset, (ratio, _) in found.items() if ratio})]
     )
-    neighbours = [record for dataset in datasets for record in _neighbours(lab, dataset)]
+    neighbours = [
+        effective_neighbours(lab, dataset, kind, settings)
+        for dataset in datasets
+        for kind, settings in weights_of(lab, dataset).items()
+    ]
     findings.records += neighbours
     findings.add("Effective neighbours", [neighbour_table(lab, neighbours)])
     findings.add_missing()
@@ -77,15 +81,13 @@ def _ratio_record(dataset: str, found: Ratio | None, source: dict[str, Any]) -> 
     return row | source
 
 
-def _neighbours(lab: Lab, dataset: str) -> list[dict[str, Any]]:
-    rows = []
-    for kind, settings in weights_of(lab, dataset).items():
-        obtained = lab.obtain("commute", dataset, settings)
-        row: dict[str, Any] = {"dataset": dataset, "figure": "effective neighbours", "weights": kind}
-        summary = obtained.header.summary if obtained.header else {}
-        row |= {side: summary.get(f"effective_neighbours_{side}") or None for side in ("out", "in")}
-        rows.append(row | source_of(lab, dataset, obtained))
-    return rows
+def effective_neighbours(lab: Lab, dataset: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Effective out- and in-neighbours with a kind of weights, and where they come from."""
+    obtained = lab.obtain("commute", dataset, settings)
+    row: dict[str, Any] = {"dataset": dataset, "figure": "effective neighbours", "weights": kind}
+    summary = obtained.header.summary if obtained.header else {}
+    row |= {side: summary.get(f"effective_neighbours_{side}") or None for side in ("out", "in")}
+    return row | source_of(lab, dataset, obtained)
 
 
 def neighbour_table(lab: Lab, records: list[dict[str, Any]]) -> Table:

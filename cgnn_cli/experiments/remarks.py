@@ -45,6 +45,7 @@ STATISTICS = {
 TIMES = "the paper does not say which stages, how many runs or which machine its seconds are for"
 
 
-def remarks_on(dataset: str, model: str = "") -> tuple[str, ...]:
-    """What to say about a model's figure on a dataset."""
-    return (*MODELS.get((model, dataset), ()), *MODEL.get(model, ()), *DATASETS.get(dataset, ()))
+def remarks_on(dataset: str, model: str = "", *, undirected: bool = False) -> tuple[str, ...]:
+    """What to say about a model's figure on a dataset, which it saw with directions or without them."""
+    found = (*MODELS.get((model, dataset), ()), *MODEL.get(model, ()), *DATASETS.get(dataset, ()))
+    return tuple(remark for remark in found if not (undirected and remark == SYMMETRISED))

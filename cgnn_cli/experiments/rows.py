@@ -121,10 +121,13 @@ def joined_title(titles: Iterable[str]) -> str:
 def chosen_rows(usual: Iterable[str], wanted: Iterable[str] = ()) -> dict[str, Row]:
     """The rows of an experiment that are asked for: by their own name, or by a model with all its rows."""
     usual, wanted = list(usual), list(wanted)
+    if not wanted:
+        return {name: ROWS[name] for name in usual}
+    models = {ROWS[name].model for name in usual}
     for name in wanted:
         if name not in ROWS:
             raise UsageError(f"unknown model {name!r}", f"use {', '.join(ROWS)}")
-    if not wanted:
-        return {name: ROWS[name] for name in usual}
+        if name == ROWS[name].model and name not in models:
+            raise UsageError(f"{name!r} is no row of this experiment", f"it has {', '.join(usual)}")
     found = {name: ROWS[name] for name in usual if name in wanted or ROWS[name].model in wanted}
     return found | {name: ROWS[name] for name in wanted if name not in found and name != ROWS[name].model}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cgnn_cli.experiments.cells import DASH, Measured, accuracy_table
+from cgnn_cli.experiments.cells import DASH, Measured, accuracy_table, on_shared_splits
 from cgnn_cli.experiments.drawing import Curve, can_draw, draw_curves
 from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
 from cgnn_cli.experiments.lab import QUICK, Lab
@@ -18,6 +18,7 @@ from cgnn_cli.report.table import Table
 ROW = ROWS["cgnn-paper"]
 VARIED: dict[str, tuple[int, ...]] = {"layers": (1, 2, 3, 4, 5), "hidden": (32, 64, 128, 256, 512)}
 QUICK_VARIED: dict[str, tuple[int, ...]] = {"layers": (1, 2), "hidden": (8, QUICK["train.hidden"])}
+SHARED = "splits that all trained values of an option share"
 
 
 def run(lab: Lab) -> Findings:
@@ -50,27 +51,37 @@ def plans(lab: Lab, dataset: str) -> list[Planned]:
     return found
 
 
+def lines(measured: Sequence[Measured]) -> dict[str, list[Measured]]:
+    """The cells of each option that have runs, on the splits that these share."""
+    return {option: on_shared_splits(each for each in measured if each.row.startswith(option)) for option in VARIED}
+
+
+def counted(found: dict[str, list[Measured]]) -> str:
+    """How many splits the cells of each option share."""
+    return ", ".join(f"{option}: {cells[0].runs}" for option, cells in found.items() if cells) or "none yet"
+
+
 def best_table(measured: Sequence[Measured]) -> Table:
-    """The best value of each option beside the paper's."""
-    rows = []
-    for option in VARIED:
-        there = [each for each in measured if each.row.startswith(option) and each.mean is not None]
+    """The best value of each option, over the splits that all its values have, beside the paper's."""
+    rows, found, first = [], lines(measured), measured[0]
+    for option, there in found.items():
         best = max(there, key=lambda each: each.mean or 0.0).row.split()[1] if there else DASH
-        first = measured[0]
         printed = find_result("sensitivity", "CGNN", first.column, metric=option) if first.comparable else None
         rows.append([option, best, f"{printed.value:.0f}" if printed and printed.value is not None else DASH])
-    return Table("The value with the highest mean test accuracy", ("option", "here", "paper"), rows)
+    caption = f"The value with the highest mean test accuracy over the {SHARED} ({counted(found)})"
+    return Table(caption, ("option", "here", "paper"), rows)
 
 
 def draw(lab: Lab, dataset: str, measured: Sequence[Measured]) -> list[Picture]:
     """Accuracy over each option."""
     if not can_draw():
         return []
-    curves = []
-    for option, values in varied(lab).items():
-        found = {each.row: each for each in measured}
-        there = [(value, found[f"{option} {value}"]) for value in values]
-        points = [(float(value), each.mean, each.std or 0.0) for value, each in there if each.mean is not None]
-        curves.append(Curve(option, points))
-    picture = draw_curves(f"sensitivity-{dataset}", f"Sensitivity of CGNN on {lab.shown(dataset)}", curves)
+    found = lines(measured)
+    curves = [Curve(option, [_point(each) for each in cells]) for option, cells in found.items()]
+    caption = f"Sensitivity of CGNN on {lab.shown(dataset)}: mean and deviation over the {SHARED} ({counted(found)})"
+    picture = draw_curves(f"sensitivity-{dataset}", caption, curves)
     return [picture] if picture else []
+
+
+def _point(each: Measured) -> tuple[float, float, float]:
+    return float(each.row.split()[1]), each.mean or 0.0, each.std or 0.0

@@ -62,7 +62,7 @@ def beside(lab: Lab, records: list[dict[str, Any]]) -> Table:
             lab.shown(row["dataset"]),
             row["metric"],
             _number(row["here"]) if row["here"] is not None else Entry(row["status"], "missing"),
-            _number(row["paper"]),
+            _number(row["paper"], decimals=2),
             said[row["agrees"]],
             "; ".join(row["notes"]),
         ]
@@ -79,7 +79,7 @@ def own_table(figures: dict[str, dict[str, Any]]) -> Table:
     return Table("What the paper does not print: ways back, dead ends and lone nodes", columns, rows)
 
 
-def _number(value: float | None) -> str:
+def _number(value: float | None, decimals: int = 3) -> str:
     if value is None:
         return DASH
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.{decimals}f}"

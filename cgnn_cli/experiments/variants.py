@@ -9,6 +9,7 @@ from typing import Any
 from cgnn_cli.experiments.cells import DASH, Measured, accuracy_table, beside_table
 from cgnn_cli.experiments.findings import Findings, Planned, measure, planned, record_all
 from cgnn_cli.experiments.lab import Lab
+from cgnn_cli.experiments.pairs import Pair, compare_cells
 from cgnn_cli.experiments.paper import PaperResult, find_result
 from cgnn_cli.experiments.remarks import TIMES
 from cgnn_cli.experiments.rows import ROWS, Chosen
@@ -18,6 +19,11 @@ from cgnn_cli.trials import TrialResult
 
 ROW = ROWS["cgnn-paper"]
 RANKS = (3, 5, 7, 10)
+OWN_RANK = 5  # the paper's
+PAIRED = (
+    "Over the splits that both rows have: the mean of the differences of their test accuracies ± its standard error, "
+    "above 0 where the first row is better. p values are corrected for all of the table."
+)
 Printed = Callable[[str], PaperResult | None]
 
 
@@ -46,7 +52,7 @@ def run_ppr(lab: Lab) -> Findings:
             *plans(lab, SMALL, "CGNN_ppr", teleporting, lambda name: find_result("ppr", "CGNN_ppr", name)),
         ],
     )
-    findings = _findings(measured, time=time_table(measured, "ppr"))
+    findings = _findings(lab, measured, "CGNN", time=time_table(measured, "ppr"))
     for record, each in zip(findings.records, measured, strict=False):
         record["seconds"] = cold_seconds(each.result)
     return findings
@@ -55,15 +61,14 @@ def run_ppr(lab: Lab) -> Findings:
 def run_sym(lab: Lab) -> Findings:
     """CGNN against CGNN_sym, whose walk goes along A + A^T."""
     symmetric = {"rewire.walk": "symmetric"}
-    return _findings(
-        measure(
-            lab,
-            [
-                *plans(lab, SYM, "CGNN", {}, printed_own),
-                *plans(lab, SYM, "CGNN_sym", symmetric, lambda name: find_result("sym", "CGNN_sym", name)),
-            ],
-        )
+    measured = measure(
+        lab,
+        [
+            *plans(lab, SYM, "CGNN", {}, printed_own),
+            *plans(lab, SYM, "CGNN_sym", symmetric, lambda name: find_result("sym", "CGNN_sym", name)),
+        ],
     )
+    return _findings(lab, measured, "CGNN")
 
 
 def run_rank(lab: Lab) -> Findings:
@@ -76,16 +81,29 @@ def run_rank(lab: Lab) -> Findings:
             return find_result("rank", "CGNN", dataset, setting=setting)
 
         found += plans(lab, RANK, setting, {"commute.solver": "svd", "commute.rank": rank}, printed)
-    return _findings(measure(lab, found), head="rank")
+    return _findings(lab, measure(lab, found), f"q={OWN_RANK}", head="rank")
 
 
-def _findings(measured: Sequence[Measured], head: str = "model", time: Table | None = None) -> Findings:
+def _findings(
+    lab: Lab, measured: Sequence[Measured], own: str, head: str = "model", time: Table | None = None
+) -> Findings:
+    """The sections and records of rows of which `own` is the paper's choice, which the others are compared with."""
     findings = Findings()
     findings.add("Accuracy", [accuracy_table(measured, head)])
     findings.add("Beside the paper", [beside_table(measured, (head, "dataset"))])
+    compared = compare_cells(lab, pairs_of(measured, own))
+    if blocks := compared.blocks():
+        findings.add("Split by split", [PAIRED, *blocks])
     findings.add("Time", [time])
     record_all(findings, measured)
+    findings.records += compared.records()
     return findings
+
+
+def pairs_of(measured: Sequence[Measured], own: str) -> list[Pair]:
+    """The row `own` with each other row, on each dataset."""
+    first = {each.column: each for each in measured if each.row == own}
+    return [(first[each.column], each) for each in measured if each.row != own]
 
 
 def cold_seconds(result: TrialResult) -> float | None:
@@ -94,21 +112,36 @@ def cold_seconds(result: TrialResult) -> float | None:
 
 
 def time_table(measured: Sequence[Measured], experiment: str) -> Table:
-    """Cold seconds, with those of the stages before training apart, beside the paper's."""
+    """Cold seconds, with those of the stages before training apart, and as a ratio to the first row's; both here and in
+    the paper.
+    """
+    own = {each.column: each for each in reversed(measured)}
     rows = []
     for each in measured:
-        seconds = cold_seconds(each.result)
-        printed = find_result(experiment, each.row, each.column, metric="seconds")
-        known = seconds is not None
+        seconds, printed = cold_seconds(each.result), _printed_seconds(each, experiment)
+        first = own[each.column]
         rows.append(
             [
                 each.row,
                 f"{each.column} (stand-in)" if each.standin else each.column,
-                f"{seconds:,.1f}" if known else each.status,
-                f"{each.result.preparation_seconds:,.1f}" if known else DASH,
-                f"{printed.value:,.1f}" if printed and printed.value is not None and each.comparable else DASH,
+                f"{seconds:,.2f}" if seconds is not None else each.status,
+                f"{each.result.preparation_seconds:,.2f}" if seconds is not None else DASH,
+                f"{printed:,.2f}" if printed is not None else DASH,
+                DASH if each is first else _ratio(seconds, cold_seconds(first.result)),
+                DASH if each is first else _ratio(printed, _printed_seconds(first, experiment)),
             ]
         )
-    columns = ("model", "dataset", "seconds", "before training", "paper's seconds")
+    ratio = f"ratio to {measured[0].row}"
+    columns = ("model", "dataset", "seconds", "before training", "paper's seconds", ratio, "paper's ratio")
     caption = f"Cold seconds of one training with all stages before it, never those of a cache hit; {TIMES}"
     return Table(caption, columns, rows, heads=2)
+
+
+def _printed_seconds(each: Measured, experiment: str) -> float | None:
+    """The paper's, where these say something."""
+    printed = find_result(experiment, each.row, each.column, metric="seconds") if each.comparable else None
+    return printed.value if printed else None
+
+
+def _ratio(seconds: float | None, first: float | None) -> str:
+    return DASH if seconds is None or not first else f"{seconds / first:.2f}"

@@ -15,7 +15,10 @@ NOTICEABLE = 0.01  # relative gain in the distance to the labels
 
 HEADLINES = {
     "unlikely": "Commute times are unlikely to help here: most edges have no way back.",
-    "popularity": "Commute times say hardly more than popularity here: expect no more than --solver pi-only gives.",
+    "popularity": (
+        "Commute times say hardly more than popularity here: expect true ones to give no more than --solver pi-only "
+        "gives."
+    ),
     "worth trying": "Commute times are worth trying here: edges have ways back, and times say more than popularity.",
     "no edges": "There are no edges with commute times, so there is nothing to weigh.",
 }
@@ -67,8 +70,9 @@ def _way_back(figures: dict[str, Any]) -> Reason:
     share = figures["returning_edges"]
     if share < WAY_BACK:
         says = (
-            f"only {share:.0%} of the edges lie on a directed cycle: for the others a walk returns over edges that "
-            "rewiring added, as in citation graphs, where the paper itself advises against commute times"
+            f"only {share:.0%} of the edges lie on a directed cycle: after the others a walk returns by what rewiring "
+            "or teleporting adds, if at all, as in citation graphs, where the paper itself advises against commute "
+            "times"
         )
     else:
         says = f"{share:.0%} of the edges lie on a directed cycle, so that walks return over real edges"

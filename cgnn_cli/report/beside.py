@@ -7,7 +7,7 @@ from typing import Any
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.experiments.paper import PaperResult, find_result, printed_accuracy
-from cgnn_cli.experiments.remarks import PUBLISHED, SPLITS, SYMMETRISED, remarks_on
+from cgnn_cli.experiments.remarks import PUBLISHED, SPLITS, remarks_on
 from cgnn_cli.report.runs import Run
 
 PAPER_WEIGHTS = {"method": "path", "walk": "directed", "form": "incidence", "solver": "svd", "proximity": "exp"}
@@ -92,8 +92,8 @@ def _differences(run: Run, dataset: str) -> list[str]:
         notes.append("another propagation than the paper's")
     own = BENCHMARKS[dataset].protocols[0]
     protocol = run.graph_notes.get("protocol", own)
-    untrue = {SYMMETRISED} if run.graph_notes.get("undirected") else set()
+    remarks = remarks_on(dataset, run.model, undirected=is_undirected(run))
     if protocol != own:
         notes.append(f"{protocol} splits")
-        untrue |= {SPLITS, PUBLISHED}
-    return [*notes, *(remark for remark in remarks_on(dataset, run.model) if remark not in untrue)]
+        remarks = tuple(remark for remark in remarks if remark not in (SPLITS, PUBLISHED))
+    return [*notes, *remarks]

@@ -15,6 +15,7 @@ from cgnn_cli.report.style import (
     PALETTE,
     Picture,
     drawing_style,
+    first_of,
     legend_below,
     logarithmic,
     new_drawing,
@@ -72,7 +73,7 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str,
         legend_below(drawing, right, 2)
         caption = (
             "Commute times (histogram, once for each walk and solver) and weights in both directions (cumulative) "
-            f"on {dataset}"
+            f"on {dataset}{first_of(len(shown), len(artifacts))}"
         )
         words = f"Distribution of commute times and of weights on {dataset} for {len(shown)} kinds of weights."
         return Picture.of(name, caption, words, drawing)

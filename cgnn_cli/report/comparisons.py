@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -59,6 +59,34 @@ def compare_runs(runs: Sequence[Run]) -> list[Comparison]:
     return [Comparison(*pair, paired, p, family) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
 
 
+def compare_pairs(pairs: Iterable[tuple[Run, Run]]) -> list[Comparison]:
+    """Pairs that were named before anything was seen, each over the splits that both have.
+
+    Holm's correction is over all of them. A pair that comes twice counts once: it is for different hypotheses.
+    """
+    named = {(first.key, second.key): (first, second) for first, second in pairs}
+    found = [_common_difference(*pair) for pair in named.values()]
+    corrected = holm([paired.t_test for paired in found])
+    return [Comparison(*pair, paired, p) for pair, paired, p in zip(named.values(), found, corrected, strict=True)]
+
+
+def _common_difference(first: Run, second: Run) -> Paired:
+    one, other = (dict(zip(run.splits, run.accuracies, strict=True)) for run in (first, second))
+    common = [split for split in one if split in other]
+    return paired_difference([one[split] for split in common], [other[split] for split in common])
+
+
+def not_comparable(first: Run, second: Run) -> str:
+    """Why two runs cannot be compared split by split; empty if they can."""
+    if first.key == second.key:
+        return "they are one and the same run"
+    if first.graph_key != second.graph_key:
+        return "their graphs differ"
+    if len(set(first.splits) & set(second.splits)) < 2:
+        return f"fewer than two splits in common: {_told(first.splits)}, and {_told(second.splits)}"
+    return ""
+
+
 def _alike(runs: Sequence[Run]) -> list[list[Run]]:
     """The runs by graph and splits."""
     groups: dict[tuple[str, tuple[int, ...]], list[Run]] = {}
@@ -99,9 +127,12 @@ def _told(splits: Sequence[int]) -> str:
 
 
 def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]) -> Table:
-    """Differences of test accuracy, with their p values."""
+    """Differences of test accuracy, with their p values; the dataset of each, where there are several."""
+    datasets = list(dict.fromkeys(each.first.dataset for each in comparisons))
+    several = len(datasets) > 1
     rows: list[list[Entry | str]] = [
         [
+            *([each.first.dataset] if several else []),
             row_name(labels[each.first.key]),
             row_name(labels[each.second.key]),
             _difference(each.paired),
@@ -113,23 +144,27 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
         for each in comparisons
     ]
     count = len(comparisons)
-    best, counted = _picked(comparisons)
+    best, corrected = _picked(comparisons)
     caption = (
-        f"{comparisons[0].first.dataset}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
-        f"in percentage points, ± standard error; p below {LEVEL:g} after Holm's correction over {counted} in bold"
+        f"{', '.join(datasets)}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
+        f"in percentage points, ± standard error; p below {LEVEL:g}{corrected} in bold"
     )
-    columns = ("run", "against", "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
-    return Table(caption, columns, rows, heads=2)
+    heads = (*(["dataset"] if several else []), "run", "against")
+    columns = (*heads, "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
+    return Table(caption, columns, rows, heads=len(heads))
 
 
 def _picked(comparisons: Sequence[Comparison]) -> tuple[str, str]:
-    """How the pairs were picked, and what the correction counts."""
+    """How the pairs were picked, and what the correction counts; a single one needs none."""
     count, family = len(comparisons), comparisons[0].family
     if family is None or family == count:
-        return "", f"the {count}"
+        return "", f" after Holm's correction over the {count}" if count > 1 else ""
     alone = len({each.first.key for each in comparisons}) == 1
-    best = "with the highest mean" if alone else "(of many runs on the same splits, with the highest mean alone)"
-    return f" {best}", f"all {family} pairs, which the best was picked from,"
+    several = "(of many runs on the same splits, of the one with the highest mean alone)"
+    return (
+        f" {'of the run with the highest mean' if alone else several}",
+        f" after Holm's correction over all {family} pairs, which the best was picked from,",
+    )
 
 
 def _difference(paired: Paired) -> str:

@@ -14,7 +14,8 @@ from cgnn_cli.report.labels import Label, label_runs
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
 from cgnn_cli.report.provenance import provenance_details, provenance_values
 from cgnn_cli.report.runs import Run, Runs
-from cgnn_cli.report.scores import paper_table, score_table, score_values, shown_runs, spread
+from cgnn_cli.report.scores import paper_table, score_table, score_text, score_values, shown_runs
+from cgnn_cli.report.table import counted
 
 READING = (
     "Best is bold and second underlined in each column, among the cells with the most runs of that column. A cell with "
@@ -82,8 +83,8 @@ class Report:
         models, datasets = {run.model for run in self.shown}, self.by_dataset()
         compared = sum(map(len, self.comparisons.values()))
         return (
-            f"{_counted(len(self.shown), 'run')} of {_counted(len(models), 'model')} on "
-            f"{_counted(len(datasets), 'dataset')}, with {_counted(compared, 'paired comparison')}. "
+            f"{counted(len(self.shown), 'run')} of {counted(len(models), 'model')} on "
+            f"{counted(len(datasets), 'dataset')}, with {counted(compared, 'paired comparison')}. "
             "The highest mean test accuracy of each dataset:"
         )
 
@@ -92,15 +93,15 @@ class Report:
         tiles = []
         for name, members in self.by_dataset().items():
             best = max(members, key=lambda run: (len(run.splits), run.mean))
-            splits = _counted(len(best.splits), "split")
-            tiles.append((f"{spread(100 * best.mean, 100 * best.std)} %", f"{name}, {splits}: {self.labels[best.key]}"))
+            splits = counted(len(best.splits), "split")
+            tiles.append((f"{score_text(best)} %", f"{name}, {splits}: {self.labels[best.key]}"))
         return tiles
 
     def _left_out_note(self) -> list[str]:
         keys = [run.key[:12] for run in self.left_out()]
         if not keys:
             return []
-        kept = f"{_counted(len(keys), 'run')} left out, because one with more splits or a newer one has the cell"
+        kept = f"{counted(len(keys), 'run')} left out, because one with more splits or a newer one has the cell"
         return [f"{kept}: {', '.join(keys)}."]
 
     def _dataset_section(self, name: str, runs: list[Run], figures: bool) -> Section:
@@ -115,7 +116,3 @@ class Report:
         if words := uncompared(runs, self.labels):
             blocks.insert(min(2 if found else 1, len(blocks)), words)
         return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])
-
-
-def _counted(count: int, word: str) -> str:
-    return f"{count:,} {word}{'' if count == 1 else 's'}"

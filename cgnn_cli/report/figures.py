@@ -62,7 +62,7 @@ def draw_scores(
             axes.plot([100 * value for value in run.accuracies], [place] * len(run.splits), "|", color=MUTED, ms=9)
             label = "mean ± std; ticks: splits" if not place else None
             dot: Any = {"color": PALETTE[0], "markersize": 7, "capsize": 3, "lw": 2, "zorder": 3, "label": label}
-            axes.errorbar(100 * run.mean, place, xerr=100 * run.std, fmt="o", **dot)
+            axes.errorbar(100 * run.mean, place, xerr=100 * (run.std or 0.0), fmt="o", **dot)
         _draw_printed(axes, [printed.get(run.key) for run in ordered])
         axes.set_yticks(range(len(ordered)), [short(str(labels[run.key])) for run in ordered])
         axes.set_ylim(-0.6, len(ordered) - 0.4)
@@ -139,7 +139,7 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
         for number, (seconds, run) in enumerate(named):
             turn, kind = divmod(number, len(PALETTE))  # a colour that comes again has another mark
             style: Any = {"color": PALETTE[kind], "fmt": MARKERS[(kind + turn) % len(MARKERS)], "markersize": 7}
-            axes.errorbar(seconds, 100 * run.mean, yerr=100 * run.std, **style)
+            axes.errorbar(seconds, 100 * run.mean, yerr=100 * (run.std or 0.0), **style)
         axes.set(xlabel="seconds of one training and the stages before it", ylabel="test accuracy in %")
         logarithmic(axes.xaxis)
         axes.grid()
@@ -151,7 +151,7 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
 
 
 def _named(run: Run, seconds: float, labels: dict[str, Label]) -> Named:
-    return Named(short(str(labels[run.key]), 44), seconds, 100 * run.mean, 100 * run.std)
+    return Named(short(str(labels[run.key]), 44), seconds, 100 * run.mean, 100 * (run.std or 0.0))
 
 
 def draw_confusion(

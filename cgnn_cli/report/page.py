@@ -87,6 +87,8 @@ def to_html(page: Page) -> str:
 def page_to_markdown(page: Page) -> str:
     """The same in Markdown; figures are files beside it."""
     parts = [f"# {escape_markdown(page.title)}", escape_markdown(page.lead)]
+    if page.tiles:
+        parts.append("\n".join(f"- {escape_markdown(f'{figure} ({words})')}" for figure, words in page.tiles))
     for section, depth in _with_depth(page.sections, 2):
         parts.append(f"{'#' * depth} {escape_markdown(section.title)}")
         parts += [_block_to_markdown(block) for block in section.blocks]
@@ -116,12 +118,13 @@ def page_to_latex(page: Page) -> str:
     parts = [
         r"\documentclass{article}",
         r"\usepackage[T1]{fontenc}",
-        r"\usepackage{booktabs,graphicx}",
+        r"\usepackage{array,booktabs,graphicx}",
         f"\\title{{{escape_latex(page.title)}}}",
         r"\date{}",
         r"\begin{document}",
         r"\maketitle",
         escape_latex(page.lead),
+        *([_tiles_to_latex(page)] if page.tiles else []),
     ]
     taken: Counter[str] = Counter()
     commands = {2: "section", 3: "subsection", 4: "subsubsection"}
@@ -129,6 +132,11 @@ def page_to_latex(page: Page) -> str:
         parts.append(f"\\{commands[min(depth, 4)]}{{{escape_latex(section.title)}}}")
         parts += [_block_to_latex(block, section, taken) for block in section.blocks]
     return "\n\n".join([*parts, escape_latex(page.made_by), r"\end{document}"]) + "\n"
+
+
+def _tiles_to_latex(page: Page) -> str:
+    items = [f"  \\item {{}}{escape_latex(f'{figure} ({words})')}" for figure, words in page.tiles]
+    return "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"])
 
 
 def _block_to_latex(block: Block, section: Section, taken: Counter[str]) -> str:

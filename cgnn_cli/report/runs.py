@@ -60,9 +60,9 @@ class Run:
         return float(self.header.summary["test_accuracy"]["mean"])
 
     @property
-    def std(self) -> float:
-        """Population standard deviation over the splits."""
-        return float(self.header.summary["test_accuracy"]["std"])
+    def std(self) -> float | None:
+        """Population standard deviation over the splits; a single one has none."""
+        return float(self.header.summary["test_accuracy"]["std"]) if len(self.splits) > 1 else None
 
     @property
     def split_count(self) -> int | None:

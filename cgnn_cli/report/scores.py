@@ -83,12 +83,18 @@ def spread(mean: float, std: float | None) -> str:
     return f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}")
 
 
+def score_text(run: Run) -> str:
+    """Mean and standard deviation of a run in per cent."""
+    return spread(100 * run.mean, None if run.std is None else 100 * run.std)
+
+
 def cell_of(run: Run) -> Cell:
     """The score of a run."""
     found = beside_paper(run)
     note = "stand-in" if "standin" in run.graph_notes else ""
     paper = found.result if found else None
-    return Cell(100 * run.mean, 100 * run.std, len(run.splits), run.split_count, paper, note, run.key)
+    std = None if run.std is None else 100 * run.std
+    return Cell(100 * run.mean, std, len(run.splits), run.split_count, paper, note, run.key)
 
 
 def score_table(runs: Sequence[Run], labels: dict[str, Label]) -> ScoreTable:
@@ -131,7 +137,7 @@ def paper_table(runs: Sequence[Run], labels: dict[str, Label]) -> Table | None:
         if found is not None:
             gap = DASH if found.difference is None else f"{found.difference:+.2f}"
             within = {True: "yes", False: "no", None: DASH}[found.within]
-            here = Entry(spread(100 * run.mean, 100 * run.std), note=cell_of(run).counted())
+            here = Entry(score_text(run), note=cell_of(run).counted())
             notes = "; ".join(filter(None, (found.result.setting, *found.notes)))
             rows.append([row_name(labels[run.key]), run.dataset, here, found.result.text, gap, within, notes])
     columns = ("run", "dataset", "here", "paper", "difference", "within one std", "paper's setting; notes")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7f7f7f")
 MARKERS = "osD^vPX"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
+CLOSE, FEW_POWERS = 0.9, 2.2  # powers of ten that an axis spans: below these it needs marks between them
 POINT = 1.28  # pixels of a page for a point of a drawing
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 INK, MUTED, GRID, PAPER = "#1b2733", "#5b6b7a", "#dde3e8", "#fdfefe"
@@ -110,14 +111,17 @@ def _for_page(svg: str, name: str) -> str:
 
 
 def logarithmic(axis: Axis) -> None:
-    """A logarithmic axis over whole powers of ten, at least one, with labels that do not crowd."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+    """A logarithmic axis as wide as its values, with labels that do not crowd."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     name = "x" if axis is axis.axes.xaxis else "y"
     axis.axes.set(**{f"{name}scale": "log"})
     low, high = np.log10(axis.get_view_interval())
-    low, high = np.floor(low + 1e-9), np.ceil(high - 1e-9)
-    axis.axes.set(**{f"{name}lim": (10.0**low, 10.0 ** max(high, low + 1))})
+    if high - low < FEW_POWERS:
+        axis.set_major_locator(MaxNLocator(5) if high - low < CLOSE else LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_minor_locator(NullLocator())
+        return
     axis.set_major_locator(LogLocator(numticks=7))
     long = high - low > 5 or high > 4 or low < -3
     axis.set_major_formatter(FuncFormatter(lambda value, _: power_label(value, digits=not long)))
@@ -139,6 +143,11 @@ def legend_below(drawing: Drawing, axes: Axes, columns: int) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         drawing.legend(handles, labels, loc="outside lower left", ncols=columns)
+
+
+def first_of(shown: int, known: int) -> str:
+    """What a caption adds where not all is drawn."""
+    return f"; the first {shown} of {known}" if shown < known else ""
 
 
 def short(text: str, longest: int = 60) -> str:

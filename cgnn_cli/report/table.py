@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+PROSE_WIDTH = 0.4
 DASH = "\u2013"  # what stands where there is nothing
 TEX = {
     "\\": r"\textbackslash{}",
@@ -57,6 +58,11 @@ class Table:
         return column < self.heads or column in self.words | self.prose
 
 
+def counted(count: int, word: str) -> str:
+    """A number of things in words: 1 run, 2 runs."""
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
 def to_markdown(table: Table) -> str:
     """A pipe table below its caption."""
     ruled = ["---" if table.is_text(place) else "---:" for place in range(len(table.columns))]
@@ -83,8 +89,8 @@ def escape_markdown(text: str) -> str:
 
 
 def to_latex(table: Table, label: str = "") -> str:
-    """A table of the package booktabs."""
-    columns = "".join("l" if table.is_text(place) else "r" for place in range(len(table.columns)))
+    """A table of the packages booktabs and array."""
+    columns = "".join(_latex_column(table, place) for place in range(len(table.columns)))
     rows = [" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in table.entries()]
     return "\n".join(
         [
@@ -104,6 +110,13 @@ def to_latex(table: Table, label: str = "") -> str:
             "",
         ]
     )
+
+
+def _latex_column(table: Table, place: int) -> str:
+    """Longer text is broken into lines: the table would be shrunk to the width of the longest note."""
+    if place in table.prose:
+        return rf">{{\raggedright\arraybackslash}}p{{{PROSE_WIDTH}\linewidth}}"
+    return "l" if table.is_text(place) else "r"
 
 
 def _latex_entry(entry: Entry) -> str:

@@ -136,12 +136,22 @@ def test_without_matplotlib_there_are_tables(
     assert "<table" in Path("out/report.html").read_text()
 
 
+def test_a_single_run_has_no_deviation_in_any_format(cgnn: FrontDoor) -> None:
+    cgnn.ok("run", "--epochs", 2, "--hidden", 4, "--split", 0, "--no-compare", "--model", "mlp", "-q")
+    cgnn.ok("report", "--format", "html,md,tex", "--output", "out", "-q")
+    texts = [Path("out", name).read_text() for name in ("report.html", "report.md", "report.tex")]
+    assert not any(" ± 0.00" in text or r"$\pm$ 0.00" in text for text in texts)
+    assert texts[1].index("each dataset:") < texts[1].index("% (demo, 1 split: mlp)") < texts[1].index("## Scores")
+
+
 def test_slips(cgnn: FrontDoor) -> None:
     assert "no evaluations" in cgnn.fails(4, "report", "--output", "out")
+    assert not Path("out").exists()
     assert "'pdf' is not known" in cgnn.fails(2, "report", "--format", "html,pdf")
     assert "neither a file nor a key" in cgnn.fails(4, "report", "abcdef")
     assert "no file" in cgnn.fails(4, "report", "gone.h5")
-    Path("taken").write_text("")
-    assert "cannot make the folder" in cgnn.fails(2, "report", "--output", "taken")
     made = cgnn.ok("commute", "--dataset", "demo", "-q").path
     assert "is a commute artifact" in cgnn.fails(2, "report", made)
+    Path("taken").write_text("")
+    cgnn.ok("run", *SHORT, "--model", "mlp", "-q")
+    assert "cannot make the folder" in cgnn.fails(2, "report", "--output", "taken")

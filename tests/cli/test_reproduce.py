@@ -12,10 +12,12 @@ import pytest
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.experiments.rows import PLAIN_EXTENDED
+from cgnn_cli.experiments.statistics import beside, records
 from cgnn_cli.experiments.table import EXPERIMENTS
 from cgnn_cli.store import artifact as files
 from tests.cli.test_datasets import TOY, write_toy
 from tests.conftest import REAL_DATA
+from tests.experiments.test_lab import lab_with
 from tests.front_door import FrontDoor
 
 FILES = ("page.html", "page.md", "page.tex", "results.csv", "results.json")
@@ -64,7 +66,9 @@ def quick(cgnn: FrontDoor, store: Path, name: str, *options: object) -> Reproduc
     assert len(sections) > 1 and sections[-1] == "## Provenance"
     for record in found.records:
         keys = record.get("keys", [record.get("key")])
-        assert keys and all(key in found.page for key in keys if key), record
+        assert keys and all(keys), record
+        # A search has hundreds of trainings: their keys are in results.json alone.
+        assert record.get("row") == "search" or all(key in found.page for key in keys), record
     return found
 
 
@@ -87,6 +91,13 @@ def test_datasets(cgnn: FrontDoor, store: Path) -> None:
     shown = cgnn.ok("data", "show", "demo", "--store", store, "--json").json["summary"]
     assert found.row(metric="nodes")["here"] == shown["nodes"] == 1500
     assert found.row(metric="edges")["here"] == shown["edges"]
+
+
+def test_the_papers_statistics_have_its_decimals() -> None:
+    source = {"standin": False, "status": "done", "message": "", "keys": []}
+    figures = {"nodes": 5201, "edges": 217073, "features": 2089, "classes": 5, "homophily": 0.2221}
+    rows = beside(lab_with(), records("squirrel", figures, source)).rows
+    assert [row[1:4] for row in rows][-1] == ["homophily", "0.222", "0.22"]
 
 
 def test_table1(cgnn: FrontDoor, store: Path) -> None:
@@ -134,14 +145,23 @@ def test_directed_undirected(cgnn: FrontDoor, store: Path) -> None:
 def test_other_walks(name: str, title: str, option: tuple[str, str], cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, name)
     public = ("--dropout", 0, "--jumping-knowledge", "max", "--l2-norm")
-    assert found.row(row=title)["test_accuracy_per_split"] == evaluated(cgnn, store, *public, *option)
-    assert found.row(row="CGNN")["test_accuracy_per_split"] == evaluated(cgnn, store, *public)
+    changed, own = evaluated(cgnn, store, *public, *option), evaluated(cgnn, store, *public)
+    assert found.row(row=title)["test_accuracy_per_split"] == changed
+    assert found.row(row="CGNN", column="demo")["test_accuracy_per_split"] == own
+    gaps = [a - b for a, b in zip(own, changed, strict=True)]
+    paired = found.row(column="comparison")
+    assert (paired["row"], paired["against"], paired["splits"]) == ("CGNN", title, 2)
+    assert paired["mean_difference"] == pytest.approx(statistics.fmean(gaps))
+    shown = f"{100 * statistics.fmean(gaps):+.2f} ± {100 * statistics.stdev(gaps) / 2**0.5:.2f} | 2 |"
+    assert "## Split by split" in found.page and shown in found.page
 
 
 def test_rank(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "rank")
-    assert [row["settings"]["commute.rank"] for row in found.records] == [3, 5, 7, 10]
-    assert [row["row"] for row in found.records] == ["q=3", "q=5", "q=7", "q=10"]
+    trained = found.rows(column="demo")
+    assert [row["settings"]["commute.rank"] for row in trained] == [3, 5, 7, 10]
+    assert [row["row"] for row in trained] == ["q=3", "q=5", "q=7", "q=10"]
+    assert [row["against"] for row in found.rows(row="q=5", column="comparison")] == ["q=3", "q=7", "q=10"]
 
 
 def test_rewiring_commute(cgnn: FrontDoor, store: Path) -> None:
@@ -171,7 +191,7 @@ def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
 
 def test_label_similarity(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "label-similarity")
-    assert "figures/label-similarity.svg" in found.page
+    assert "figures/label-similarity.svg" in found.page and "A common factor below 1 alone" in found.page
     figures = cgnn.ok("diagnose", "--dataset", "demo", "--store", store, "--json").json["summary"]["figures"]
     paper = found.row(weights_kind="svd, exp (paper)")
     for figure, value in figures["label_similarity"].items():
@@ -210,6 +230,11 @@ def test_hyperparameters(cgnn: FrontDoor, store: Path) -> None:
     best = max(tried, key=lambda row: row["validation_accuracy"])
     assert final["settings"] == best["settings"] and final["runs"] == 2
     assert all("test_accuracy" not in row for row in tried)
+    for row in tried:
+        assert row["splits"] == [0, 1] and len(row["keys"]) == 2
+        fits = [files.read(store / "fit" / f"{key}.h5").header.summary["validation_accuracy"] for key in row["keys"]]
+        assert row["validation_accuracy_per_split"] == fits
+        assert row["validation_accuracy"] == pytest.approx(statistics.fmean(fits))
     assert final["settings_from"] == "search of 4 combinations on validation"
     assert "paper preset" not in found.page and "What is missing" not in found.page
 
@@ -233,10 +258,14 @@ def test_solvers(cgnn: FrontDoor, store: Path) -> None:
 
 def test_proximity(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "proximity")
-    effective = {row["row"]: row["effective_neighbours_out"] for row in found.records}
-    assert effective["none"]["mean"] == pytest.approx(effective["none"]["neighbours"])
-    assert effective["exp 1"]["mean"] < 2
-    assert effective["ratio 0.1"]["mean"] < effective["ratio 0.5"]["mean"] < effective["ratio 1"]["mean"]
+    for side in ("out", "in"):
+        effective = {row["row"]: row[f"effective_neighbours_{side}"] for row in found.records}
+        assert effective["none"]["mean"] == pytest.approx(effective["none"]["neighbours"])
+        assert effective["ratio 0.1"]["mean"] < effective["ratio 0.5"]["mean"] < effective["ratio 1"]["mean"]
+    assert found.row(row="exp 1")["effective_neighbours_out"]["mean"] < 2
+    sides = [found.row(row="exp 1")[f"effective_neighbours_{side}"] for side in ("out", "in")]
+    shown = [f"{each['mean']:.2f} of {each['neighbours']:.2f}" for each in sides]
+    assert f"| demo | exp 1 | {shown[0]} | {shown[1]} |" in found.page
 
 
 def test_weights(cgnn: FrontDoor, store: Path) -> None:
@@ -314,6 +343,7 @@ def test_a_failed_dataset_is_shown_and_the_rest_goes_on(cgnn: FrontDoor, store: 
     found = Reproduced(Path("out"))
     assert "not on disk" in found.row(dataset="cora-ml")["message"]
     assert "| Linear | failed |" in found.page and "## What failed" in found.page
+    assert "What was not run" not in found.page and "Settings and artifacts of 2 cells" in found.page
 
 
 def test_after_the_time_only_what_is_there_is_shown(cgnn: FrontDoor) -> None:
@@ -330,7 +360,9 @@ def test_after_the_time_only_what_is_there_is_shown(cgnn: FrontDoor) -> None:
         "--json",
     )
     assert cgnn.ok(*options, "--max-minutes", 0).json["summary"]["cells"] == {"not run": 2}
-    assert "| Linear | not run |" in Path("out/page.md").read_text(encoding="utf-8")
+    page = Path("out/page.md").read_text(encoding="utf-8")
+    assert "| Linear | not run |" in page and "2 cells: the time was up" in page
+    assert {row["message"] for row in Reproduced(Path("out")).records} == {"the time was up"}
     assert cgnn.ok(*options, "--max-minutes", 5).json["summary"]["cells"] == {"partial": 2}
     assert cgnn.ok(*options, "--max-minutes", 0).json["summary"]["cells"] == {"partial": 2}
 
@@ -342,12 +374,22 @@ def test_after_the_time_only_what_is_there_is_shown(cgnn: FrontDoor) -> None:
         (("tabel1",), "unknown experiment 'tabel1'; did you mean table1?"),
         (("table1", "--datasets", "coraml"), "unknown dataset 'coraml'"),
         (("table1", "--quick", "--models", "gnc"), "unknown model 'gnc'"),
-        (("rank", "--models", "gcn"), "--models has no use in rank"),
+        (("rank", "--models", "gcn"), "--models has no use in rank: it is about one model"),
+        (("rewiring-density", "--models", "gcn"), "--models has no use in rewiring-density: it trains nothing"),
+        (("weights", "--quick", "--models", "gcn"), "'gcn' is no row of this experiment"),
+        (("directed-undirected", "--quick", "--models", "gcn,mlp"), "'mlp' is no row of this experiment"),
+        (("table1", "--datasets", " ,"), "names nothing"),
+        (("table1", "--quick", "--models", ","), "names nothing"),
         (("ratios", "--splits", 2), "--splits has no use in ratios"),
     ],
 )
 def test_mistakes(arguments: tuple[object, ...], said: str, cgnn: FrontDoor) -> None:
     assert said in cgnn.fails(2, "reproduce", *arguments, "--store", "own", "--output", "out")
+
+
+def test_a_dataset_that_is_named_twice_counts_once(cgnn: FrontDoor, store: Path) -> None:
+    found = quick(cgnn, store, "rewiring-density", "--datasets", "demo, demo")
+    assert len(found.records) == 1
 
 
 @pytest.mark.realdata

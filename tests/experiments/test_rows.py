@@ -97,6 +97,10 @@ def test_rows_are_chosen_by_model_or_by_name() -> None:
     assert list(chosen_rows(["gcn", "cgnn"], ["gcn", "cgnn-extended"])) == ["gcn", "cgnn-extended"]
     with pytest.raises(UsageError, match="unknown model 'gnc'"):
         chosen_rows(["gcn"], ["gnc"])
+    with pytest.raises(UsageError, match="'mlp' is no row of this experiment") as raised:
+        chosen_rows(["gcn", "cgnn-paper"], ["gcn", "mlp"])
+    assert "gcn, cgnn-paper" in str(raised.value.hint)
+    assert list(chosen_rows(["gcn", "cgnn-paper"], ["cgnn"])) == ["cgnn-paper"]
 
 
 def test_titles_of_one_run() -> None:

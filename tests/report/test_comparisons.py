@@ -1,6 +1,14 @@
 """Which runs are compared, how often, and what the table says."""
 
-from cgnn_cli.report.comparisons import MOST_PAIRS, Comparison, compare_runs, comparison_table, uncompared
+from cgnn_cli.report.comparisons import (
+    MOST_PAIRS,
+    Comparison,
+    compare_pairs,
+    compare_runs,
+    comparison_table,
+    not_comparable,
+    uncompared,
+)
 from cgnn_cli.report.labels import label_runs
 from cgnn_cli.report.paired import paired_difference
 from tests.report.samples import make_run
@@ -37,7 +45,7 @@ def test_many_runs_are_compared_with_the_best() -> None:
     assert min(each.corrected or 1 for each in found) == 36 * smallest < 1, "the best was picked from 36 pairs"
     assert found[0].to_json()["holm_family"] == 36
     assert "over all 36 pairs" in comparison_table(found, label_runs(runs)).caption
-    assert "with the highest mean" in comparison_table(found, label_runs(runs)).caption
+    assert "paired comparisons of the run with the highest mean," in comparison_table(found, label_runs(runs)).caption
 
 
 def test_only_pairs_that_were_picked_for_the_highest_mean_are_said_to_be() -> None:
@@ -55,7 +63,7 @@ def test_many_on_some_splits_and_few_on_others() -> None:
     few = [make_run([0.5, 0.5 + step / 10], model=f"n{step}", splits=[3, 4]) for step in range(3)]
     found = compare_runs([*many, *few])
     caption = comparison_table(found, label_runs([*many, *few])).caption
-    assert len(found) == 8 + 3 and "(of many runs on the same splits, with the highest mean alone)" in caption
+    assert len(found) == 8 + 3 and "(of many runs on the same splits, of the one with the highest" in caption
     assert "over all 39 pairs" in caption
 
 
@@ -66,3 +74,26 @@ def test_runs_on_other_splits_are_named() -> None:
     said = uncompared(runs, label_runs(runs))
     assert said.startswith("18 of 28 pairs of runs cannot be compared"), "the 10 of the first five can"
     assert said.endswith("m0, m1, m2 and 2 more on splits 0 to 2; mlp on splits 0, 1; sage, gat on split 0.")
+
+
+def test_named_pairs_are_compared_over_the_splits_that_both_have() -> None:
+    long, short = make_run([0.5, 0.7, 0.6, 0.9]), make_run([0.5, 0.4], model="mlp", splits=[3, 1])
+    (found,) = compare_pairs([(long, short), (long, short)])
+    assert found.paired.gaps == (0.7 - 0.4, 0.9 - 0.5)
+    assert found.corrected == found.paired.t_test, "a pair that comes twice counts once"
+    assert not_comparable(long, short) == ""
+    assert "p below 0.05 in bold" in comparison_table([found], label_runs([long, short])).caption
+
+
+def test_why_two_runs_cannot_be_compared() -> None:
+    run = make_run([0.5, 0.7, 0.6])
+    assert "one and the same" in not_comparable(run, run)
+    assert "graphs" in not_comparable(run, make_run([0.5, 0.7, 0.6], dataset="other"))
+    assert "splits 0 to 2, and split 0" in not_comparable(run, make_run([0.5], model="mlp"))
+
+
+def test_a_table_of_several_datasets_names_them() -> None:
+    runs = [make_run([0.5, 0.7, 0.6], model=model, dataset=name) for name in ("a", "b") for model in ("gcn", "mlp")]
+    table = comparison_table(compare_pairs([(runs[0], runs[1]), (runs[2], runs[3])]), label_runs(runs))
+    assert table.columns[:3] == ("dataset", "run", "against") and [row[0] for row in table.rows] == ["a", "b"]
+    assert table.caption.startswith("a, b: 2 paired comparisons")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cgnn_cli.experiments.drawing import Curve, draw_shares
 from cgnn_cli.experiments.paper import PaperResult, find_result
 from cgnn_cli.report.beside import beside_paper
 from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, solver_label, weights_label
@@ -19,7 +20,7 @@ from cgnn_cli.report.figures import (
 )
 from cgnn_cli.report.labels import label_runs
 from cgnn_cli.report.runs import Run
-from cgnn_cli.report.style import PALETTE, THEMED, Picture, power_label
+from cgnn_cli.report.style import PALETTE, THEMED, Picture, logarithmic, new_drawing, power_label
 from cgnn_cli.store.artifact import Artifact, Header
 from tests.report.samples import header, make_run
 
@@ -116,6 +117,42 @@ def test_histograms_show_what_a_logarithm_can(times: list[float]) -> None:
     artifact = Artifact(header("commute", "k", config=config), elements)
     assert draw_histograms("x", "demo", [(config, artifact)]) is not None
     assert draw_histograms("x", "demo", []) is None
+
+
+def test_what_is_not_drawn_is_said() -> None:
+    elements = {name: np.ones(2) for name in ("commute", "weight_out", "weight_in")}
+    config = {"solver": "svd", "rank": 5, "proximity": "exp", "scale": 1.0}
+    many = [(config, Artifact(header("commute", "k", config=config), elements))] * (len(PALETTE) + 2)
+    picture = draw_histograms("x", "demo", many)
+    assert picture is not None and picture.caption.endswith("on demo; the first 7 of 9")
+    few = draw_histograms("x", "demo", many[:3])
+    assert few is not None and few.caption.endswith("on demo")
+    curves = [Curve(f"d{number}", [(0.0, 1.0, 0.0)]) for number in range(9)]
+    shares = draw_shares("x", "Shares", curves, "ratio")
+    assert shares is not None and shares.caption == "Shares; the first 7 of 9"
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ((0.5, 1.6), ["0.5", "0.75", "1", "1.25", "1.5"]),
+        ((0.98, 1.02), ["0.98", "0.99", "1", "1.01", "1.02"]),
+        ((0.9, 11.0), ["1", "2", "5", "10"]),
+        ((0.9, 110.0), ["1", "10", "100"]),
+        ((1.0, 5000.0), ["1", "10", "100", "1,000"]),
+        ((1e-9, 1.0), ["10⁻⁸", "10⁻⁶", "10⁻⁴", "10⁻²", "1"]),
+    ],
+)
+def test_a_logarithmic_axis_is_as_wide_as_its_values(values: tuple[float, float], ticks: list[str]) -> None:
+    drawing = new_drawing(4, 3)
+    axes = drawing.subplots()
+    axes.plot((0, 1), values)
+    logarithmic(axes.yaxis)
+    low, high = axes.get_ylim()
+    assert values[0] / (values[1] / values[0]) ** 0.1 < low <= values[0] <= values[1] <= high
+    drawing.draw_without_rendering()
+    shown = [tick for tick in axes.yaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert [tick.label1.get_text() for tick in shown] == ticks
 
 
 def test_times_of_another_walk_are_drawn_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,7 @@ def test_other_formats_have_all_parts() -> None:
     assert "(figures/1-figure.svg)" in markdown and "<script" not in markdown
     assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
     assert r"\includegraphics[width=\linewidth]{figures/1-figure.png}" in latex
+    assert r"\usepackage{array,booktabs,graphicx}" in latex
 
 
 def test_labels_of_tables_are_told_apart() -> None:
@@ -89,3 +90,21 @@ def test_labels_of_tables_are_told_apart() -> None:
 def test_names_of_files_are_plain() -> None:
     assert slug("Cora-ML, undirected/../x") == "cora-ml-undirected-x"
     assert slug("???") == "part"
+
+
+def test_figures_to_open_with_are_a_list_where_there_are_no_tiles() -> None:
+    page = Page(
+        "Title", "The highest of each:", [], "Made by a test.", [("60.00 %", "a_b, 1 split: mlp"), ("7 %", "c")]
+    )
+    assert "The highest of each:\n\n- 60.00 % (a\\_b, 1 split: mlp)\n- 7 % (c)\n\nMade" in page_to_markdown(page)
+    latex = page_to_latex(page)
+    assert latex.count(r"\item ") == 2 and r"60.00 \% (a\_b, 1 split: mlp)" in latex and r"\end{itemize}" in latex
+
+
+def test_what_can_be_scrolled_has_a_shade_at_the_edge_behind_which_there_is_more() -> None:
+    """In both themes; its cover moves with the content, and paper has neither."""
+    style = re.sub(r"\s+", " ", to_html(PAGE))
+    (rule,) = re.findall(r"\.scroll, \.drawing \{ background: (linear[^;]*);", style)
+    assert rule.count("no-repeat local") == 2 and rule.count("var(--shade)") == 2
+    assert style.count("--shade: rgb(") == 2
+    assert ".scroll, .drawing { background: none; }" in style[style.index("@media print") :]

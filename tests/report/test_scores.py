@@ -37,7 +37,7 @@ def test_a_cell_with_fewer_runs_says_so_and_is_not_best() -> None:
     full, lucky = make_run([0.5, 0.6], split_count=2), make_run([0.9], model="mlp", split_count=2)
     worse = make_run([0.4, 0.4], model="sage", split_count=2)
     table = {row[0].text: row[2] for row in rows_of(full, lucky, worse)}
-    assert table["mlp"] == Entry("90.00 ± 0.00", "", "1 of 2")
+    assert table["mlp"] == Entry("90.00", "", "1 of 2"), "a single run has no deviation"
     assert (table["gcn"].emphasis, table["sage"].emphasis) == ("best", "second")
 
 
@@ -129,6 +129,9 @@ def test_what_is_odd_about_the_papers_figure_is_said() -> None:
 
 def test_a_remark_that_is_not_true_of_the_run_is_left_out() -> None:
     assert notes_on("gat", "am-photo", undirected=True) == ()
+    ignoring = make_run([0.5], model="gat", dataset="am-photo", graph={"dataset": "am-photo"}, direction="undirected")
+    found = beside_paper(ignoring)
+    assert found is not None and found.notes == ()
     for dataset in ("roman-empire", "arxiv-year"):
         assert notes_on("gat", dataset, protocol="random") == ("random splits",)
 
@@ -150,6 +153,8 @@ def test_the_table_beside_the_paper() -> None:
     texts = [entry.text for entry in table.entries()[0]]
     assert texts[2:6] == ["80.50 ± 0.50", "79.62 ± 2.33", "+0.88", "yes"]
     assert paper_table([runs[1]], label_runs(runs)) is None
+    single = paper_table([chameleon([0.80])], label_runs([chameleon([0.80])]))
+    assert single is not None and single.entries()[0][2] == Entry("80.00", note="1")
 
 
 def test_values_have_everything_and_seconds_are_cold() -> None:

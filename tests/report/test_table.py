@@ -1,5 +1,6 @@
 """Tables in Markdown and LaTeX, with hostile words in them."""
 
+import dataclasses
 import re
 
 from cgnn_cli.report.table import Entry, Table, escape_latex, escape_markdown, to_latex, to_markdown
@@ -38,3 +39,10 @@ def test_latex_uses_booktabs_and_escapes_everything() -> None:
 def test_escapes_keep_plain_words() -> None:
     assert escape_markdown("chameleon, 3 splits: 60.89 ± 0.90") == "chameleon, 3 splits: 60.89 ± 0.90"
     assert escape_latex("60.89 ± 0.90 %") == r"60.89 $\pm$ 0.90 \%"
+
+
+def test_longer_text_is_broken_into_lines_in_latex() -> None:
+    table = Table("A caption", ("model", "a", "why", "notes"), [["m", "1", "yes", "long " * 50]], 1, frozenset({2}))
+    assert r"\begin{tabular}{lrlr}" in to_latex(table)
+    told = dataclasses.replace(table, prose=frozenset({3}))
+    assert r"\begin{tabular}{lrl>{\raggedright\arraybackslash}p{0.4\linewidth}}" in to_latex(told)
