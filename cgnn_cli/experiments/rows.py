@@ -10,7 +10,7 @@ from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.experiments.paper import NAMES
 from cgnn_cli.models.table import MODELS
-from cgnn_cli.presets.table import rows_of
+from cgnn_cli.presets.table import PUBLIC_CONFIGURATION, rows_of
 from cgnn_cli.settings import Settings
 
 SHORTER = {"train.epochs": 1000, "train.patience": 100}  # than the preset paper, for all rows alike
@@ -23,6 +23,11 @@ PLAIN_EXTENDED = {
     "commute.steps": 4,
     "commute.proximity": "inverse",
     "commute.scale": "4",
+}
+
+PLAIN: dict[str, tuple[dict[str, Any], str]] = {  # what stands for a preset where it has no row, beside the defaults
+    "paper": ({**PUBLIC_CONFIGURATION, **SHORTER}, " with the paper's public configuration"),
+    "extended": (PLAIN_EXTENDED, " with PageRank propagation"),
 }
 
 
@@ -85,8 +90,8 @@ def _preset(name: str, dataset: str, model: str) -> tuple[dict[str, Any], str]:
             shorter = SHORTER if preset == "paper" else {}
             return {**found.settings, **shorter}, f"{preset} preset{missing}"
         missing = f" (no {name} row for {dataset})"
-    plain = dict(PLAIN_EXTENDED) if name == "extended" else {}
-    return plain, f"defaults{' with PageRank propagation' if plain else ''}{missing}"
+    plain, said = PLAIN.get(name, ({}, ""))
+    return dict(plain), f"defaults{said}{missing}"
 
 
 def _baselines() -> dict[str, Row]:
