@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +21,8 @@ from cgnn_cli.report.table import Table, counted
 from cgnn_cli.settings import Settings
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.trials import Trial, TrialResult
+
+COMPARISON = "comparison"  # in the place of a column, in a record of two cells
 
 
 @dataclass
@@ -59,12 +62,9 @@ class Findings:
         return next((block for block in blocks if isinstance(block, Table)), None)
 
     def counts(self) -> dict[str, int]:
-        """How many records there are of each status."""
-        found: dict[str, int] = {}
-        for record in self.records:
-            status = str(record.get("status", "done"))
-            found[status] = found.get(status, 0) + 1
-        return found
+        """How many cells there are of each status; comparisons of two cells are none."""
+        cells = (record for record in self.records if record.get("column") != COMPARISON)
+        return dict(Counter(str(record.get("status", "done")) for record in cells))
 
 
 def _version(header: Header) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cgnn_cli.experiments.cells import Measured
-from cgnn_cli.experiments.findings import labels_of, runs_of
+from cgnn_cli.experiments.findings import COMPARISON, labels_of, runs_of
 from cgnn_cli.experiments.lab import Lab
 from cgnn_cli.report.comparisons import Comparison, compare_pairs, comparison_table, not_comparable
 from cgnn_cli.report.labels import Label
@@ -36,7 +36,7 @@ class Compared:
 
     def _record(self, each: Comparison) -> dict[str, Any]:
         titles = {"row": str(self.labels[each.first.key]), "against": str(self.labels[each.second.key])}
-        place = {"dataset": self.datasets[each.first.key], "column": "comparison", "status": "done"}
+        place = {"dataset": self.datasets[each.first.key], "column": COMPARISON, "status": "done"}
         return {**each.to_json(), **place, **titles, "keys": [each.first.key, each.second.key]}
 
 
