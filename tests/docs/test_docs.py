@@ -65,7 +65,7 @@ SECTIONS = {
     "explain.md": ("The columns", "The prediction", "A figure"),
     "diagnose.md": ("The figures", "The verdict"),
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
-    "reproduction.md": ("What is compared", *EXPERIMENTS),
+    "reproduction.md": ("In short", "What is compared", *EXPERIMENTS),
     "tracking.md": ("MLflow", "Weights & Biases"),
     "beyond-the-paper.md": (
         "Personalised PageRank",
