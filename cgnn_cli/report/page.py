@@ -118,7 +118,8 @@ def page_to_latex(page: Page) -> str:
     parts = [
         r"\documentclass{article}",
         r"\usepackage[T1]{fontenc}",
-        r"\usepackage{array,booktabs,graphicx}",
+        r"\usepackage[margin=2cm]{geometry}",
+        r"\usepackage{array,booktabs,graphicx,longtable}",
         f"\\title{{{escape_latex(page.title)}}}",
         r"\date{}",
         r"\begin{document}",
@@ -147,7 +148,7 @@ def _block_to_latex(block: Block, section: Section, taken: Counter[str]) -> str:
         return to_latex(block, section.anchor if count == 1 else f"{section.anchor}:{count}")
     if isinstance(block, Picture):
         return (
-            "\\begin{figure}\n  \\centering\n"
+            "\\begin{figure}[!htbp]\n  \\centering\n"
             f"  \\includegraphics[width=\\linewidth]{{figures/{block.name}.png}}\n"
             f"  \\caption{{{escape_latex(block.caption)}}}\n\\end{{figure}}"
         )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-PROSE_WIDTH = 0.4
+PROSE_WIDTH = 0.35
+PAGE_ROWS = 45
 DASH = "\u2013"  # what stands where there is nothing
 TEX = {
     "\\": r"\textbackslash{}",
@@ -89,27 +90,22 @@ def escape_markdown(text: str) -> str:
 
 
 def to_latex(table: Table, label: str = "") -> str:
-    """A table of the packages booktabs and array."""
+    """A table of the packages booktabs and array; one that is longer than a page, of longtable."""
     columns = "".join(_latex_column(table, place) for place in range(len(table.columns)))
-    rows = [" & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in table.entries()]
-    return "\n".join(
-        [
-            r"\begin{table}",
-            r"  \centering",
-            f"  \\caption{{{escape_latex(table.caption)}}}",
-            *([f"  \\label{{tab:{label}}}"] if label else []),
-            r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
-            f"  \\begin{{tabular}}{{{columns}}}",
-            r"    \toprule",
-            "    " + " & ".join(escape_latex(name) for name in table.columns) + r" \\",
-            r"    \midrule",
-            *("    " + row for row in rows),
-            r"    \bottomrule",
-            r"  \end{tabular}}",
-            r"\end{table}",
-            "",
-        ]
-    )
+    rows = ["    " + " & ".join(_latex_entry(entry) for entry in row) + r" \\" for row in table.entries()]
+    named = f"  \\caption{{{escape_latex(table.caption)}}}" + (f"\n  \\label{{tab:{label}}}" if label else "")
+    head = ["    " + " & ".join(escape_latex(name) for name in table.columns) + r" \\", r"    \midrule"]
+    if len(rows) > PAGE_ROWS:
+        begin = [r"{\scriptsize\setlength{\tabcolsep}{3pt}", rf"\begin{{longtable}}{{{columns}}}", named + r" \\"]
+        head = [r"    \toprule", *head, r"    \endhead", r"    \bottomrule", r"    \endfoot"]
+        return "\n".join([*begin, *head, *rows, r"\end{longtable}}", ""])
+    begin = [r"\begin{table}[!htbp]", r"  \centering", named]
+    begin += [
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
+        f"  \\begin{{tabular}}{{{columns}}}",
+    ]
+    end = [r"    \bottomrule", r"  \end{tabular}}", r"\end{table}", ""]
+    return "\n".join([*begin, r"    \toprule", *head, *rows, *end])
 
 
 def _latex_column(table: Table, place: int) -> str:

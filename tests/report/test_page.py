@@ -75,9 +75,9 @@ def test_other_formats_have_all_parts() -> None:
     markdown, latex = page_to_markdown(PAGE), page_to_latex(PAGE)
     assert markdown.count("\n## ") == 2 and markdown.count("\n### ") == 1
     assert "(figures/1-figure.svg)" in markdown and "<script" not in markdown
-    assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
+    assert latex.count(r"\begin{table}[!htbp]") == latex.count(r"\end{table}") == 2
     assert r"\includegraphics[width=\linewidth]{figures/1-figure.png}" in latex
-    assert r"\usepackage{array,booktabs,graphicx}" in latex
+    assert r"\usepackage{array,booktabs,graphicx,longtable}" in latex
 
 
 def test_labels_of_tables_are_told_apart() -> None:

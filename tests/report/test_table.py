@@ -3,7 +3,7 @@
 import dataclasses
 import re
 
-from cgnn_cli.report.table import Entry, Table, escape_latex, escape_markdown, to_latex, to_markdown
+from cgnn_cli.report.table import PAGE_ROWS, Entry, Table, escape_latex, escape_markdown, to_latex, to_markdown
 
 HOSTILE = "a|b <script>x</script> & 50 % $x_1$ \\end{table} [l](http://x) `c` ~^#{}\nnew"
 TABLE = Table(
@@ -45,4 +45,13 @@ def test_longer_text_is_broken_into_lines_in_latex() -> None:
     table = Table("A caption", ("model", "a", "why", "notes"), [["m", "1", "yes", "long " * 50]], 1, frozenset({2}))
     assert r"\begin{tabular}{lrlr}" in to_latex(table)
     told = dataclasses.replace(table, prose=frozenset({3}))
-    assert r"\begin{tabular}{lrl>{\raggedright\arraybackslash}p{0.4\linewidth}}" in to_latex(told)
+    assert r"\begin{tabular}{lrl>{\raggedright\arraybackslash}p{0.35\linewidth}}" in to_latex(told)
+
+
+def test_a_table_longer_than_a_page_goes_on_over_the_next_in_latex() -> None:
+    table = Table("A caption", ("name", "figure"), [[f"row {number}", "1"] for number in range(PAGE_ROWS + 1)])
+    text = to_latex(table, "long")
+    assert r"\begin{longtable}{lr}" in text and r"\end{longtable}}" in text and r"\begin{table}" not in text
+    assert text.count(r" \\") == PAGE_ROWS + 3  # with the caption and the head, which \endhead repeats
+    assert text.index(r"\endhead") < text.index("row 0") and r"\label{tab:long}" in text
+    assert r"\begin{table}[!htbp]" in to_latex(Table("A caption", ("name",), [["row"]] * PAGE_ROWS))
