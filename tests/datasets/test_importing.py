@@ -496,7 +496,7 @@ SEEDS = [
     write_parquet({"source": [0, 1, 2, 3], "target": [1, 2, 3, 0]}),
     SQUARE.encode(),
     b"id,label\n0,a\n1,a\n2,a\n3,b\n",
-    gzip.compress(SQUARE.encode()),
+    gzip.compress(SQUARE.encode(), mtime=0),
     bytes_of_array(np.array([[0, 1], [1, 2], [2, 3], [3, 0]])),
     bytes_of_array(np.array([0, 0, 0, -1])),
     bytes_of_matrix(csr_array(np.eye(4))),
