@@ -29,8 +29,9 @@ def sorted_results(results: list[TrialResult]) -> list[TrialResult]:
 
 
 def accuracy_text(result: TrialResult) -> str:
-    """Mean and standard deviation of the validation accuracy in per cent."""
-    return f"{100 * result.mean_validation_accuracy:.2f} ± {100 * result.validation_deviation:.2f}"
+    """Mean and standard deviation of the validation accuracy in per cent; a single split has no deviation."""
+    mean = f"{100 * result.mean_validation_accuracy:.2f}"
+    return f"{mean} ± {100 * result.validation_deviation:.2f}" if len(result.splits) > 1 else mean
 
 
 def sweep_table(results: list[TrialResult], title: str) -> Table:

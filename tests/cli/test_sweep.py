@@ -329,12 +329,12 @@ def test_the_table_is_live_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys
     results = [
         TrialResult(Trial("worse", "demo"), "done", splits=[0], validation_accuracy=[0.5], epochs=[1], seconds=[1.0]),
         TrialResult(Trial("failed one", "demo"), "failed", "why"),
-        TrialResult(Trial("better", "demo"), "done", splits=[0], validation_accuracy=[0.75], epochs=[1], seconds=[1.0]),
+        TrialResult(Trial("better", "demo"), "done", "", None, [0, 1], [0.7, 0.8], epochs=[1, 1], seconds=[1.0, 1.0]),
     ]
     with Board(Talker(quiet=False), "title", 3) as board:
         for result in results:
             board.finished(result)
         board.progress(2, 3, "split 0 epoch 4")
     shown = capsys.readouterr().err
-    assert "75.00 ± 0.00" in shown and "failed: why" in shown
+    assert "75.00 ± 5.00" in shown and "50.00" in shown and "50.00 ±" not in shown and "failed: why" in shown
     assert [result.trial.name for result in sorted_results(results)] == ["better", "worse", "failed one"]
