@@ -2,9 +2,10 @@
 
     python benchmarks/tune.py --data FOLDER --store STORE [--datasets ...] [--models ...] [--jobs 2] [--max-minutes 60]
 
-Each model has a handful of candidates (candidates.py), each trained on the first splits. The one with the highest mean
-validation accuracy becomes the preset `tuned` (or `extended`, for CGNN with options beyond the paper). What is in the
-store is not computed again, so a search that was cut short goes on where it stopped. Test accuracy is never computed.
+Each model has as many candidates on a graph as the others (candidates.py), each trained on the first splits. The one
+with the highest mean validation accuracy becomes the preset `tuned` (or `extended`, for CGNN with options beyond the
+paper). What is in the store is not computed again, so a search that was cut short goes on where it stopped. Test
+accuracy is never computed.
 """
 
 from __future__ import annotations
@@ -31,9 +32,6 @@ from cgnn_cli.trials import Trial, TrialResult, run_trials
 Cell = tuple[str, str, str]  # dataset, model, preset
 DATASETS = ("cora-ml", "citeseer", "chameleon", "am-photo", "squirrel")
 COMMAND = ("python", "benchmarks/tune.py", "--data", "FOLDER", "--datasets")
-SIBLINGS = {"squirrel": "chameleon", "am-photo": "cora-ml"}  # too large for all candidates
-SHORTLIST = 2
-CHEAP = ("appnp", "gprgnn", "gcnii", "dgcn", "mlp", "linear")  # models that try all candidates even there
 
 
 def cells(dataset: str, models: list[str], presets: Sequence[str] = FOUND) -> list[Cell]:
@@ -43,16 +41,14 @@ def cells(dataset: str, models: list[str], presets: Sequence[str] = FOUND) -> li
     return [cell for cell in rows if cell[2] in presets]
 
 
-def trials_of(cell: Cell, splits: int, found: dict[Cell, list[TrialResult]]) -> list[Trial]:
-    """The candidates of a cell; on a large graph only those that did best on its smaller sibling."""
+def trials_of(cell: Cell, splits: int) -> list[Trial]:
+    """The candidates of a cell, each on the first splits."""
     dataset, model, preset = cell
-    rows = list(enumerate(candidates(model, dataset, preset)))
-    before = found.get((SIBLINGS.get(dataset, ""), model, preset))
-    if before and preset == "tuned" and model not in CHEAP:
-        ranked = sorted(range(len(before)), key=lambda number: -before[number].mean_validation_accuracy)
-        rows = [rows[number] for number in sorted(ranked[:SHORTLIST])]
     chosen = tuple(range(splits))
-    return [Trial(f"{preset} {dataset} {model} {number}", dataset, row, chosen) for number, row in rows]
+    return [
+        Trial(f"{preset} {dataset} {model} {number}", dataset, row, chosen)
+        for number, row in enumerate(candidates(model, dataset, preset))
+    ]
 
 
 def winner(results: list[TrialResult]) -> TrialResult | None:
@@ -75,10 +71,9 @@ def main() -> None:
 
     STOPPER.install()
     begun = time.monotonic()
-    found: dict[Cell, list[TrialResult]] = {}
     for dataset in options.datasets:
         wanted = cells(dataset, options.models, options.presets)
-        trials = {cell: trials_of(cell, options.splits, found) for cell in wanted}
+        trials = {cell: trials_of(cell, options.splits) for cell in wanted}
         left = None if options.max_minutes is None else options.max_minutes - (time.monotonic() - begun) / 60
         results = run_trials(
             [trial for rows in trials.values() for trial in rows],
@@ -92,8 +87,7 @@ def main() -> None:
         )
         by_name = {result.trial.name: result for result in results}
         for cell, rows in trials.items():
-            found[cell] = [by_name[trial.name] for trial in rows]
-            record(cell, found[cell])
+            record(cell, [by_name[trial.name] for trial in rows])
 
 
 def record(cell: Cell, results: list[TrialResult]) -> None:
@@ -107,7 +101,7 @@ def record(cell: Cell, results: list[TrialResult]) -> None:
         "validation_std": round(statistics.pstdev(best.validation_accuracy), 6),
         "splits": best.splits,
         "configurations": len(results),
-        "command": shlex.join([*COMMAND, *filter(None, (SIBLINGS.get(dataset), dataset)), "--models", model]),
+        "command": shlex.join([*COMMAND, dataset, "--models", model]),
     }
     record_row(packaged(preset), dataset, model, Row(full_row(Settings.of(best.trial.settings, dataset)), search))
 

@@ -1,7 +1,7 @@
 """Presets: a full row of settings for a model on a dataset.
 
 paper: the hyper-parameters that the CGNN paper prints for the dataset, for any model; for CGNN also its weights, and
-what the paper leaves open as in its one public configuration. tuned and extended: found by `cgnn sweep` on validation
+what the paper leaves open as in its one public configuration. tuned and extended: found by `make tune` on validation
 accuracy, in tuned.toml and extended.toml beside this file, each row with a record of its search; extended is CGNN
 with options beyond the paper. A file of the same form can be named too.
 
