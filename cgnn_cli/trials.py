@@ -145,8 +145,8 @@ def run_trials(
 ) -> list[TrialResult]:
     """Train all trials, on `compute.jobs` processes at a time, in their order; test accuracy only if it is asked for.
 
-    `finished` hears of each trial as soon as it is done or has failed, `listener` of downloads. No work is begun after
-    `max_minutes`.
+    `finished` hears of each trial as soon as it is done or has failed, `listener` of downloads. No training is begun
+    after `max_minutes`; those that are done are still scored.
     """
     runner = Runner(store, reporter, compute or ComputeConfig(), stopper=stopper or Stopper())
     run = _Run(runner, source or SourceConfig(), listener, test, max_minutes, finished)
@@ -185,9 +185,6 @@ class _Run:
                 if isinstance(event, Failed) and isinstance(event.error, StoppedEarly):
                     stopped = True
                     self.pool.stop()
-            self.ready.clear()
-            while not stopped and self._prepare_more():  # it is late, but what is there can still be told
-                pass
         for begun in self.begun:
             begun.settle()
         if (stopped or self.runner.stopper.requested()) and any(result.status == "not run" for result in results):
@@ -202,10 +199,14 @@ class _Run:
         return time.monotonic() >= self.deadline
 
     def _next_step(self) -> Step | None:
-        """The next step to give to a process, if there is one and it is not too late."""
-        while not self.ready and self._prepare_more():
-            pass
-        return self.ready.popleft() if self.ready and not self._is_late() else None
+        """The next step to give to a process, if there is one: only scores when it is late."""
+        while True:
+            if self._is_late():
+                self.ready = deque(step for step in self.ready if step.stage.name == "eval")
+            if self.ready:
+                return self.ready.popleft()
+            if not self._prepare_more():
+                return None
 
     def _prepare_more(self) -> bool:
         """Begin one more trial, if few steps are ready; whether there was one."""
@@ -229,16 +230,17 @@ class _Run:
         for step in (*begun.fits.values(), *([begun.scored] if begun.scored else [])):
             if header := runner.store.find(step.stage.name, step.key):
                 begun.headers[step.key] = header
-        if not begun.missing():
+        missing = begun.missing()
+        if not missing:
             self._end(begun, "done")
             return
         self.begun.append(begun)
-        if self._is_late():
+        if self._is_late() and missing != [begun.scored]:
             return
         upstream = {step.key: step for fit in begun.fits.values() for step in fit.inputs.values()}
         runner.keep_only({step.key for step in begun.trained.upstream()})
         runner.obtain_all(upstream.values())
-        self._queue(begun.missing())
+        self._queue(missing)
 
     def _planned(self, result: TrialResult) -> _Plan:
         trial = result.trial

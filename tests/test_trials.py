@@ -144,7 +144,7 @@ def test_a_worker_that_dies_fails_its_own_trial(monkeypatch: pytest.MonkeyPatch)
     assert run([trial("killed", 0, train__lr=0.5)])["killed"].status == "done"
 
 
-def test_nothing_is_begun_after_the_deadline() -> None:
+def test_no_training_is_begun_after_the_deadline() -> None:
     run([trial("there", 0)])
     results = run([trial("new", 0, train__lr=0.5), trial("there", 0), trial("half", 0, 1)], max_minutes=0)
     assert [result.status for result in results.values()] == ["not run", "done", "not run"]
@@ -152,6 +152,16 @@ def test_nothing_is_begun_after_the_deadline() -> None:
     heard = Listener()
     results = run([trial("new", 0, train__lr=0.5), trial("there", 0)], heard, max_minutes=10)
     assert {result.status for result in results.values()} == {"done"}
+
+
+def test_trainings_that_are_done_are_scored_after_the_deadline() -> None:
+    run([trial("there", 0), trial("half", 0, train__lr=0.4)])
+    trials = [trial("new", 0, train__lr=0.5), trial("there", 0), trial("half", 0, 1, train__lr=0.4)]
+    heard = Listener()
+    results = run(trials, heard, test=True, max_minutes=0)
+    assert [result.status for result in results.values()] == ["not run", "done", "not run"]
+    assert heard.computed("fit") == 0 and heard.computed("eval") == 1
+    assert [len(result.test_accuracy) for result in results.values()] == [0, 1, 0]
 
 
 def test_a_request_to_stop_ends_the_run_and_keeps_what_is_done() -> None:
