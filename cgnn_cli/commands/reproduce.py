@@ -87,7 +87,7 @@ def reproduce(
         typer.Option(
             "--max-minutes",
             min=0,
-            help="Begin no training after so long; the next call goes on. Default: no limit.",
+            help="Begin nothing new after so long, only score what is trained; rerun to go on. Default: no limit.",
             show_default=False,
             rich_help_panel=COMPUTE_PANEL,
         ),
