@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test lint bench bench-commute bench-training tune results reproduction docs slow clean
+.PHONY: demo test lint bench bench-commute bench-training tune reproduction docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -30,10 +30,9 @@ bench-commute: .venv/installed
 bench-training: .venv/installed
 	$(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
 
-# DATA=FOLDER, STORE=FOLDER, MINUTES=60: the search for presets, and the tables of docs/results.md; both go on where
-# they were stopped
-tune results: .venv/installed
-	$(BIN)/python benchmarks/$@.py --data $(or $(DATA),$(CGNN_TEST_DATA)) $(if $(STORE),--store $(STORE)) \
+# DATA=FOLDER, STORE=FOLDER, MINUTES=60: the search for presets; it goes on where it was stopped
+tune: .venv/installed
+	$(BIN)/python benchmarks/tune.py --data $(or $(DATA),$(CGNN_TEST_DATA)) $(if $(STORE),--store $(STORE)) \
 	  $(if $(MINUTES),--max-minutes $(MINUTES))
 
 # the same, and NAMES="rank ppr": docs/results/NAME of every experiment of `cgnn reproduce --list`, each within MINUTES

@@ -13,7 +13,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from cgnn_cli.graph import Dilap, Graph
-from cgnn_cli.numerics.transition import canonical_csr, row_of_entries, transition_matrix, without_self_loops
+from cgnn_cli.numerics.csr import canonical_csr, row_of_entries, without_self_loops
+from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire

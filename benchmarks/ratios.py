@@ -17,15 +17,15 @@ from timing import Timed, interleaved, once
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.numerics.exact import dense_bytes, exact_hitting
 from cgnn_cli.numerics.lowrank import truncated_svd
-from cgnn_cli.numerics.pairs import pair_times
+from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.series import Series, series_times
 from cgnn_cli.numerics.verify import choose_steps, compare, sample, verify
 from cgnn_cli.resources import allowed_cores
-from cgnn_cli.stages.solvers import Allowance, Pairs, Solution, solve_pairs
+from cgnn_cli.solver_table import PAPER_RANK
+from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, solve_pairs
 
 MEMORY = 4 << 30
-RANK = 5
 SAMPLE = 64
 TOLERANCE = 0.01
 NETWORKIT_TOLERANCE, QUICK_NETWORKIT_TOLERANCE = 0.1, 1.0
@@ -68,13 +68,13 @@ def svd(setting: Setting) -> Section:
     """Lanczos on T against scikit-learn's randomised range finder."""
     case = setting.sources.case("arxiv-year")
     matrix = case.dilap.laplacian
-    ours = {"cgnn, Lanczos": lambda: truncated_svd(matrix, RANK, 0, symmetric=True)}
-    goal = f"`svd --rank {RANK}` on arxiv takes no longer than `randomized_svd`"
+    ours = {"cgnn, Lanczos": lambda: truncated_svd(matrix, PAPER_RANK, 0, symmetric=True)}
+    goal = f"`svd --rank {PAPER_RANK}` on arxiv takes no longer than `randomized_svd`"
     if not installed("sklearn"):
         return Section([Line("1a", goal, MISSING, None)], f"scikit-learn is {MISSING}.")
-    enough = iterations_for(matrix, RANK, 1e-8)
+    enough = iterations_for(matrix, PAPER_RANK, 1e-8)
     names = {f"scikit-learn, {count} power iterations": count for count in (4, enough)}
-    sides = {name: lambda count=count: randomized_svd(matrix, RANK, count) for name, count in names.items()}
+    sides = {name: lambda count=count: randomized_svd(matrix, PAPER_RANK, count) for name, count in names.items()}
     timed = interleaved({**ours, **sides}, setting.rounds)
     own = timed.pop("cgnn, Lanczos")
     rows = [("", "time", "ratio to cgnn", "residual")]

@@ -25,16 +25,17 @@ import psutil
 from figures import draw_growth
 from graphs import Case, citations
 from peers import dense_times
-from ratios import MEMORY, RANK, Setting, run_solver
+from ratios import MEMORY, Setting, run_solver
 from report import Line, Section, gibibytes, ratio, seconds, table
 from scipy.sparse import load_npz, save_npz
 from timing import interleaved
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.graph import Dilap
+from cgnn_cli.solver_table import PAPER_RANK
+from cgnn_cli.solvers.solution import Allowance, Pairs, solve_pairs
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.solvers import Allowance, Pairs, solve_pairs
 
 REPEATS, ENOUGH_SECONDS = 3, 10.0
 LARGE_ROUNDS = 5
@@ -122,7 +123,7 @@ def large(setting: Setting) -> Section:
     rows += _cold_rows({f"{solver}, snap-patents": run for solver, run in runs.items()})
     peaks = [run.peak for run in runs.values()]
     cases = {name: setting.sources.case(name) for name in ("arxiv-year", "snap-patents")}
-    configs = {"svd": CommuteConfig(rank=RANK), "series": CommuteConfig(solver="series")}
+    configs = {"svd": CommuteConfig(rank=PAPER_RANK), "series": CommuteConfig(solver="series")}
     sides: dict[str, Callable[[], object]] = {
         f"{solver} {name}": partial(run_solver, case, config)
         for solver, config in configs.items()
@@ -207,7 +208,7 @@ def measure_point(folder: Path, solver: str) -> dict[str, float]:
         "P @ P": lambda: pairs.dilap.transition @ pairs.dilap.transition,
         "dense method": lambda: dense_times(pairs.dilap.transition)[pairs.source, pairs.target],
     }
-    config = CommuteConfig(solver=solver, rank=RANK) if solver not in sides else None  # type: ignore[arg-type]
+    config = CommuteConfig(solver=solver, rank=PAPER_RANK) if solver not in sides else None
     side = sides.get(solver, lambda: solve_pairs(pairs, config or CommuteConfig(), Allowance(MEMORY, 1)))
     before = psutil.Process().memory_info().rss
     times: list[float] = []

@@ -11,7 +11,7 @@ from timing import interleaved, once
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.numerics.exact import exact_hitting
-from cgnn_cli.numerics.pairs import pair_times
+from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.verify import compare, sample
 from cgnn_cli.resources import allowed_cores
 

@@ -3,8 +3,8 @@
     python benchmarks/training.py --data FOLDER [--large] [--only NAME ...] [--output docs/benchmarks.md]
     python benchmarks/training.py --quick --output FILE
 
-The network is in networks.py. FOLDER and the page are those of commute.py. Each side runs on one thread, and CPU time
-is counted, which a busy machine stretches less than the clock on the wall. The exit code is 1 if a goal is not met.
+The network is in peer_models.py. FOLDER and the page are those of commute.py. Each side runs on one thread, and CPU
+time is counted, which a busy machine stretches less than the clock on the wall. The exit code is 1 if a goal is missed.
 
     python benchmarks/training.py --side NAME --graph NAME [--data FOLDER]
 
@@ -24,7 +24,7 @@ import numpy as np
 import psutil
 import torch
 from graphs import Sources
-from networks import SIDES, Shape
+from peer_models import SIDES, Shape
 from program import Options, Parts, run_parts, setting_of
 from ratios import Setting
 from report import Line, Section, gibibytes, ratio, seconds, table

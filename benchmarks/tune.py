@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import statistics
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,11 +21,14 @@ from candidates import BOTH_FAMILIES, candidates
 from cgnn_cli.commands.console import Talker
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.configs import ComputeConfig, SourceConfig
-from cgnn_cli.presets.recording import full_row, record_row
-from cgnn_cli.presets.table import FOUND, Row, packaged
+from cgnn_cli.datasets.registry import Datasets
+from cgnn_cli.execution.results import Run
+from cgnn_cli.execution.runner import Runner
+from cgnn_cli.execution.scheduler import Deadline, Scheduler
+from cgnn_cli.presets.lookup import FOUND, Row
+from cgnn_cli.presets.recording import record_row
 from cgnn_cli.settings import Settings
 from cgnn_cli.store.store import Store
-from cgnn_cli.trials import Trial, TrialResult, run_trials
 
 Cell = tuple[str, str, str]  # dataset, model, preset
 DATASETS = ("cora-ml", "citeseer", "chameleon", "am-photo", "squirrel")
@@ -41,20 +42,20 @@ def cells(dataset: str, models: list[str], presets: Sequence[str] = FOUND) -> li
     return [cell for cell in rows if cell[2] in presets]
 
 
-def trials_of(cell: Cell, splits: int) -> list[Trial]:
+def runs_of(cell: Cell, splits: int) -> list[Run]:
     """The candidates of a cell, each on the first splits."""
     dataset, model, preset = cell
     chosen = tuple(range(splits))
     return [
-        Trial(f"{preset} {dataset} {model} {number}", dataset, row, chosen)
+        Run(f"{preset} {dataset} {model} {number}", dataset, row, chosen)
         for number, row in enumerate(candidates(model, dataset, preset))
     ]
 
 
-def winner(results: list[TrialResult]) -> TrialResult | None:
+def winner(runs: list[Run]) -> Run | None:
     """The finished candidate with the highest mean validation accuracy."""
-    done = [result for result in results if result.status == "done"]
-    return max(done, key=lambda result: result.mean_validation_accuracy) if done else None
+    done = [run for run in runs if run.status == "done"]
+    return max(done, key=lambda run: run.validation) if done else None
 
 
 def main() -> None:
@@ -70,45 +71,41 @@ def main() -> None:
     options = parser.parse_args()
 
     STOPPER.install()
-    begun = time.monotonic()
+    talker, deadline = Talker(quiet=True), Deadline(options.max_minutes)
+    runner = Runner(Store(options.store), talker, ComputeConfig(jobs=options.jobs), stopper=STOPPER)
+    source = SourceConfig(data=str(options.store / "data"), mirror=options.data)
+    scheduler = Scheduler(runner, Datasets(runner.store, source, talker, runner.data))
     for dataset in options.datasets:
-        wanted = cells(dataset, options.models, options.presets)
-        trials = {cell: trials_of(cell, options.splits) for cell in wanted}
-        left = None if options.max_minutes is None else options.max_minutes - (time.monotonic() - begun) / 60
-        results = run_trials(
-            [trial for rows in trials.values() for trial in rows],
-            Store(options.store),
-            Talker(quiet=True),
-            source=SourceConfig(data=str(options.store / "data"), mirror=options.data),
-            compute=ComputeConfig(jobs=options.jobs),
-            max_minutes=left,
-            stopper=STOPPER,
-            finished=lambda result: print(_line(result), file=sys.stderr, flush=True),
+        chosen = cells(dataset, options.models, options.presets)
+        searches = {cell: runs_of(cell, options.splits) for cell in chosen}
+        scheduler.carry_out(
+            [run for runs in searches.values() for run in runs],
+            deadline=deadline,
+            finished=lambda run: print(_line(run), file=sys.stderr, flush=True),
         )
-        by_name = {result.trial.name: result for result in results}
-        for cell, rows in trials.items():
-            record(cell, [by_name[trial.name] for trial in rows])
+        for cell, runs in searches.items():
+            record(cell, runs)
 
 
-def record(cell: Cell, results: list[TrialResult]) -> None:
+def record(cell: Cell, runs: list[Run]) -> None:
     """Write the winner of a search into its preset, with the search, once all candidates are done."""
-    best = winner(results)
-    if best is None or any(result.status == "not run" for result in results):
+    best = winner(runs)
+    if best is None or any(run.status == "not run" for run in runs):
         return
     dataset, model, preset = cell
     search = {
-        "validation_accuracy": round(best.mean_validation_accuracy, 6),
-        "validation_std": round(statistics.pstdev(best.validation_accuracy), 6),
+        "validation_accuracy": round(best.validation, 6),
+        "validation_std": round(best.validation_deviation, 6),
         "splits": best.splits,
-        "configurations": len(results),
+        "configurations": len(runs),
         "command": shlex.join([*COMMAND, dataset, "--models", model]),
     }
-    record_row(packaged(preset), dataset, model, Row(full_row(Settings.of(best.trial.settings, dataset)), search))
+    record_row(preset, dataset, model, Row(Settings.of(best.settings, dataset).full_row(), search))
 
 
-def _line(result: TrialResult) -> str:
-    figure = f"{100 * result.mean_validation_accuracy:6.2f}" if result.status == "done" else result.status
-    return f"{result.trial.name:<40} {figure}  {sum(result.seconds):6.1f} s  {result.message}"
+def _line(run: Run) -> str:
+    figure = f"{100 * run.validation:6.2f}" if run.status == "done" else run.status
+    return f"{run.name:<40} {figure}  {sum(run.fit_seconds):6.1f} s  {run.message}"
 
 
 if __name__ == "__main__":

@@ -4,31 +4,34 @@ Only `import_graph` and `load_dataset` touch files, and nothing prints; randomne
 configurations. Importing it imports torch.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from cgnn_cli.analysis.prediction import Predictions, predict_classes
 from cgnn_cli.configs import CommuteConfig, DilapConfig, GraphConfig, RewireConfig, SourceConfig, TrainConfig
-from cgnn_cli.datasets.benchmarks import read_benchmark
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.demo import demo_graph
-from cgnn_cli.datasets.importing import ImportOptions, import_graph
+from cgnn_cli.datasets.files.import_options import ImportOptions
+from cgnn_cli.datasets.files.importing import import_graph
+from cgnn_cli.datasets.forms import variant
+from cgnn_cli.datasets.from_networkx import graph_from_networkx
 from cgnn_cli.datasets.registry import settled
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
-from cgnn_cli.datasets.variants import variant
+from cgnn_cli.datasets.upstream.reading import read_benchmark
 from cgnn_cli.errors import CgnnError, DataError, UsageError
+from cgnn_cli.execution.results import Run
 from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Operators, Rewired, Scores
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.models.model_table import register, train_config
+from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
-from cgnn_cli.stages.predict import Predictions, predict_classes
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import collect, fit
 from cgnn_cli.watch import Watch
+from cgnn_cli.workspace import Workspace
 
 
 def load_dataset(name: str, config: GraphConfig | None = None, source: SourceConfig | None = None) -> Graph:
@@ -80,35 +83,16 @@ def _class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return codes.astype(np.int64), np.array([str(label).encode() for label in distinct])
 
 
-__all__ = [
-    "CgnnError",
-    "Checkpoint",
+__all__ = ["collect", "commute", "dilap", "evaluate", "fit", "make_operators", "predict_classes", "rewire"]
+__all__ += ["demo_graph", "graph_from_arrays", "graph_from_networkx", "import_graph", "load_dataset"]
+__all__ += [
     "CommuteConfig",
-    "CommuteTimes",
-    "Dilap",
     "DilapConfig",
-    "Fit",
-    "Graph",
     "GraphConfig",
     "ImportOptions",
-    "Operators",
-    "Predictions",
-    "Rewired",
     "RewireConfig",
-    "Scores",
     "SourceConfig",
     "TrainConfig",
-    "Watch",
-    "collect",
-    "commute",
-    "demo_graph",
-    "dilap",
-    "evaluate",
-    "fit",
-    "graph_from_arrays",
-    "import_graph",
-    "load_dataset",
-    "make_operators",
-    "predict_classes",
-    "rewire",
 ]
+__all__ += ["Checkpoint", "CommuteTimes", "Dilap", "Fit", "Graph", "Operators", "Predictions", "Rewired", "Scores"]
+__all__ += ["CgnnError", "Run", "Watch", "Workspace", "register", "train_config"]

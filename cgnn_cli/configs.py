@@ -5,21 +5,23 @@ is declared once. Nothing here imports more than the standard library.
 """
 
 import dataclasses
-import functools
 import math
 import re
-import typing
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 from cgnn_cli.errors import UsageError
 from cgnn_cli.resources import parse_bytes
+from cgnn_cli.solver_table import PAPER_RANK, SOLVERS, describe_solvers, solver_names, solvers_with
 
 LARGEST_SEED = 2**32 - 1
 
 
 def option(default: Any, help: str, **limits: Any) -> Any:
-    """Declare a field with its default, its help text, its limits (`minimum`, `maximum`, `above`) and its `metavar`."""
+    """Declare a field with its default, its help text, its limits (`minimum`, `maximum`, `above`) and its `metavar`.
+
+    `choices` is a function of the names that a field takes where these come from a table that may grow.
+    """
     return dataclasses.field(default=default, metadata={"help": help, **limits})
 
 
@@ -31,18 +33,7 @@ class StageConfig:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                continue
-            flag, limits = option_name(field.name), field.metadata
-            if not math.isfinite(value):
-                raise UsageError(f"{flag} must be a finite number, got {value}")
-            if "minimum" in limits and value < limits["minimum"]:
-                raise UsageError(f"{flag} must be at least {limits['minimum']}, got {value}")
-            if "above" in limits and value <= limits["above"]:
-                raise UsageError(f"{flag} must be greater than {limits['above']}, got {value}")
-            if "maximum" in limits and value > limits["maximum"]:
-                raise UsageError(f"{flag} must be at most {limits['maximum']}, got {value}")
+            check_limits(field, getattr(self, field.name))
 
     def to_dict(self) -> dict[str, Any]:
         """What goes into the key and the provenance."""
@@ -52,6 +43,23 @@ class StageConfig:
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """The configuration that `to_dict` described; what it left out was not read."""
         return cls(**{field.name: values[field.name] for field in dataclasses.fields(cls) if field.name in values})
+
+
+def check_limits(field: dataclasses.Field[Any], value: Any) -> None:
+    """Refuse a value that a field does not allow."""
+    if "choices" in field.metadata and value not in (known := field.metadata["choices"]()):
+        raise UsageError(f"{option_name(field.name)} must be one of {', '.join(known)}, got {value}")
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    flag, limits = option_name(field.name), field.metadata
+    if not math.isfinite(value):
+        raise UsageError(f"{flag} must be a finite number, got {value}")
+    if "minimum" in limits and value < limits["minimum"]:
+        raise UsageError(f"{flag} must be at least {limits['minimum']}, got {value}")
+    if "above" in limits and value <= limits["above"]:
+        raise UsageError(f"{flag} must be greater than {limits['above']}, got {value}")
+    if "maximum" in limits and value > limits["maximum"]:
+        raise UsageError(f"{flag} must be at most {limits['maximum']}, got {value}")
 
 
 def option_name(field_name: str) -> str:
@@ -123,23 +131,16 @@ class DilapConfig(StageConfig):
     )
 
 
-SERIES_STEPS, SKETCH_STEPS = 2, 3
-
-
 @dataclass(frozen=True)
 class CommuteConfig(StageConfig):
     stage: ClassVar[str] = "commute"
 
-    solver: Literal["svd", "exact", "series", "sketch", "pi-only"] = option(
-        "svd",
-        "svd: the paper's rank-truncated scores. True expected steps: exact (dense, small graphs), series (fast, any "
-        "size), sketch (series and random probes, with an error bar). pi-only: the control c = 1/pi_i + 1/pi_j.",
-    )
-    rank: int = option(5, "Rank of the truncated SVD (svd only).", minimum=1)
+    solver: str = option("svd", describe_solvers(), choices=solver_names)
+    rank: int = option(PAPER_RANK, "Rank of the truncated SVD (svd only).", minimum=1)
     steps: int | None = option(
         None,
-        f"Steps of the walk that are summed (series and sketch). Default: {SERIES_STEPS} for series, "
-        f"{SKETCH_STEPS} for sketch.",
+        f"Steps of the walk that are summed ({' and '.join(solvers_with('steps'))}). Default: "
+        f"{', '.join(f'{SOLVERS[name].steps} for {name}' for name in solvers_with('steps'))}.",
         minimum=0,
         maximum=1000,
     )
@@ -163,22 +164,23 @@ class CommuteConfig(StageConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.solver == "pi-only" and self.proximity == "ratio":
+        if SOLVERS[self.solver].only_pi and self.proximity == "ratio":
             raise UsageError(
-                "--solver pi-only with --proximity ratio gives every neighbour the same weight",
+                f"--solver {self.solver} with --proximity ratio gives every neighbour the same weight",
                 "use --proximity inverse or exp as the control, or --proximity none for equal weights",
             )
         if self.tolerance is not None and self.steps is not None:
             raise UsageError("--tolerance chooses --steps by itself", "give one of them")
-        if self.tolerance is not None and self.solver != "series":
-            raise UsageError("--tolerance is for --solver series", "--verify measures the error of any solver")
+        if self.tolerance is not None and self.solver not in (able := solvers_with("tolerance")):
+            raise UsageError(
+                f"--tolerance is for --solver {', '.join(able)}", "--verify measures the error of any solver"
+            )
         self.scale_value()
 
     @property
     def step_count(self) -> int:
         """The steps to sum where they are not chosen by a tolerance."""
-        default = SKETCH_STEPS if self.solver == "sketch" else SERIES_STEPS
-        return default if self.steps is None else self.steps
+        return SOLVERS[self.solver].steps if self.steps is None else self.steps
 
     def scale_value(self) -> float | str:
         """The scale as a positive number, or the name of a data-dependent one."""
@@ -197,11 +199,9 @@ class CommuteConfig(StageConfig):
     def to_dict(self) -> dict[str, Any]:
         """Only what the chosen solver and proximity read: `--rank` does not change an exact result."""
         values = super().to_dict()
-        read = {
-            "svd": {"rank", "solver_seed"},
-            "series": {"tail", "tolerance", "solver_seed"} if self.tolerance is not None else {"tail", "steps"},
-            "sketch": {"steps", "probes", "solver_seed"},
-        }.get(self.solver, set())
+        read = set(SOLVERS[self.solver].options)
+        if "tolerance" in read:  # it chooses the steps, on edges that the seed samples
+            read -= {"tolerance", "solver_seed"} if self.tolerance is None else {"steps"}
         if self.verify:
             read |= {"verify", "solver_seed"}
         for name in {"rank", "steps", "tolerance", "tail", "probes", "verify", "solver_seed"} - read:
@@ -219,91 +219,41 @@ class CommuteConfig(StageConfig):
         return super().from_dict({**values, "scale": str(values.get("scale", 1))})
 
 
+@dataclass_transform(frozen_default=True)
 @dataclass(frozen=True)
 class TrainConfig(StageConfig):
-    """Options of all models. Which of them a model reads is in models/table.py, and only those go into a key."""
+    """What every model reads, and what is asked of every model. A model is a subclass, in its folder of models/.
+
+    title: what it is, in words; label: its name in tables; paper: where it comes from.
+    operator: a name in operators/operator_table.py, or none for a model without messages.
+    directions: those it can take messages from, its own first.
+    """
 
     stage: ClassVar[str] = "train"
+    title: ClassVar[str]
+    label: ClassVar[str]
+    paper: ClassVar[str] = ""
+    operator: ClassVar[str | None] = None
+    directions: ClassVar[tuple[str, ...]] = ()
 
-    model: Literal[
-        "cgnn",
-        "dirgnn",
-        "gcn",
-        "gat",
-        "sage",
-        "appnp",
-        "mixhop",
-        "gprgnn",
-        "gcnii",
-        "dgcn",
-        "digcn",
-        "digcn-ib",
-        "magnet",
-        "digcl",
-        "duplex",
-        "mlp",
-        "linear",
-    ] = option("cgnn", "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
+    model: str = option(dataclasses.MISSING, "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(
         "auto", "Neighbours whose messages a node takes; `cgnn models` says what each model can do. auto: its own."
     )
-    layers: int = option(2, "Number of graph layers; of linear layers in models that propagate afterwards.", minimum=1)
-    hidden: int = option(64, "Width of the hidden layers.", minimum=1)
-    head_layers: int = option(
-        1, "Linear layers after the graph layers; 0: the last graph layer gives the classes.", minimum=0
+    lr: float = option(0.01, "Learning rate (Adam).", above=0, maximum=1e12)
+    weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
+    epochs: int = option(1000, "Maximum number of epochs.", minimum=1)
+    patience: int = option(
+        100, "Stop after so many epochs without a better one (validation accuracy, then loss).", minimum=1
     )
-    aggregation: Literal["mean", "weighted-mean", "sym", "sym-out"] = option(
-        "mean", "cgnn: how messages are normalised. mean is the paper's: divided by the number of neighbours."
+    seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0, maximum=LARGEST_SEED)
+    precision: Literal["float32", "bfloat16"] = option(
+        "float32", "bfloat16: dense products in 16 bits where the device has them; weights stay in 32."
     )
-    combine: Literal["mean", "sum"] = option("mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages.")
-    self_share: float = option(1 / 3, "cgnn: the share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
-    variant: Literal["sage", "gcn", "gat"] = option("sage", "dirgnn: which layer is made directional.")
-    alpha: float = option(0.5, "Share of the out-neighbours among the messages.", minimum=0, maximum=1)
-    propagation: Literal["layers", "ppr"] = option(
-        "layers",
-        "cgnn: layers: the paper's. ppr: an MLP, then steps of personalised PageRank over the weighted edges.",
+    feature_scaling: Literal["none", "row", "l2", "standard"] = option(
+        "none", "Scale features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1."
     )
-    propagation_steps: int = option(10, "Steps of propagation after the MLP (ppr, appnp, gprgnn).", minimum=1)
-    teleport: float = option(
-        0.1, "Share of each step that returns to its start (ppr, appnp, gprgnn, digcn).", minimum=0, maximum=1
-    )
-    propagation_dropout: float = option(
-        0.0, "Dropout of what is propagated (ppr, appnp, gprgnn).", minimum=0, maximum=0.99
-    )
-    gpr_start: Literal["ppr", "one-hot", "nppr", "random"] = option(
-        "ppr", "gprgnn: coefficients of the steps at the start; ppr and nppr: from --teleport; one-hot: the last step."
-    )
-    heads: int = option(1, "Attention heads (gat, dirgnn with --variant gat, duplex).", minimum=1)
-    attention_dropout: float = option(
-        0.0, "Dropout of the attention weights (gat, dirgnn with --variant gat).", minimum=0, maximum=0.99
-    )
-    hops: int = option(2, "mixhop: the highest power of the adjacency in a layer.", minimum=1)
-    initial_share: float = option(0.1, "gcnii: share of the first layer in every other.", minimum=0, maximum=1)
-    identity_decay: float = option(
-        0.5, "gcnii: lambda; layer l maps by (1 - b) I + b W, b = ln(lambda/l + 1).", above=0
-    )
-    dgcn_degree: Literal["paper", "swapped"] = option(
-        "paper", "dgcn: which degrees divide the second-order edges; swapped: as in a published code."
-    )
-    dgcn_max_degree: int = option(
-        0, "dgcn: nodes with more neighbours than this join none of them with each other; 0: no limit.", minimum=0
-    )
-    charge: float = option(0.25, "magnet: q, how far a one-way edge turns the phase.", minimum=0, maximum=0.5)
-    order: int = option(1, "magnet: order of the Chebyshev polynomials.", minimum=1)
-    pretrain_epochs: int = option(300, "digcl: epochs of contrastive training before the classifier's.", minimum=1)
-    pacing: Literal["linear", "exp", "log"] = option("linear", "digcl: how the second view moves towards the first.")
-    temperature: float = option(0.4, "digcl: temperature of the contrastive loss.", above=0)
-    mask_first: float = option(0.3, "digcl: share of features hidden in the first view.", minimum=0, maximum=0.99)
-    mask_second: float = option(0.4, "digcl: share of features hidden in the second view.", minimum=0, maximum=0.99)
-    projection: int = option(64, "digcl: width of the projection that the loss sees.", minimum=1)
-    anchors: int = option(
-        0, "digcl: random nodes that are compared in a step; 0: all, which takes time of N x N.", minimum=0
-    )
-    fusion_layer: int = option(
-        2, "duplex: the layer, from 1, in which amplitude and phase meet; beyond --layers: none.", minimum=1
-    )
-    knn: int = option(0, "Mix in the most similar nodes by features, so many a node; 0: none.", minimum=0)
-    knn_share: float = option(0.3, "Share of the similar nodes in the messages.", minimum=0, maximum=1)
+    input_dropout: float = option(0.0, "Dropout of the features.", minimum=0, maximum=0.99)
     degree_features: bool = option(False, "A branch beside the graph layers that sees degrees of nodes and neighbours.")
     label_input: bool = option(
         False,
@@ -313,35 +263,60 @@ class TrainConfig(StageConfig):
     graph_share: float = option(1.0, "Weight of the graph layers' class scores beside the branch.", minimum=0)
     branch_hidden: int = option(128, "Width of the branch.", minimum=1)
     branch_dropout: float = option(0.5, "Dropout in the branch.", minimum=0, maximum=0.99)
-    activation: Literal["relu", "elu", "gelu", "tanh"] = option("relu", "Activation between layers.")
-    dropout: float = option(0.5, "Dropout after each hidden layer.", minimum=0, maximum=0.99)
-    input_dropout: float = option(0.0, "Dropout of the features.", minimum=0, maximum=0.99)
-    jumping_knowledge: Literal["none", "max", "cat"] = option("none", "Combine the outputs of all graph layers.")
-    l2_norm: bool = option(False, "Scale the rows of each hidden layer to length 1.")
-    batch_norm: bool = option(False, "Batch normalisation of each hidden layer.")
-    feature_scaling: Literal["none", "row", "l2", "standard"] = option(
-        "none", "Scale features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1."
-    )
-    lr: float = option(0.01, "Learning rate (Adam).", above=0, maximum=1e12)
-    weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
-    epochs: int = option(1000, "Most epochs.", minimum=1)
-    patience: int = option(
-        100, "Stop after so many epochs without a better one (validation accuracy, then loss).", minimum=1
-    )
-    batch_nodes: int = option(
-        0, "Train on so many nodes at a time, with sampled neighbours; 0: all at once.", minimum=0
-    )
-    fanout: int = option(10, "batch-nodes: neighbours that are sampled of each node in each layer.", minimum=1)
-    precision: Literal["float32", "bfloat16"] = option(
-        "float32", "bfloat16: dense products in 16 bits where the device has them; weights stay in 32."
-    )
-    seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0, maximum=LARGEST_SEED)
+
+    def __init_subclass__(cls) -> None:
+        """Every subclass is a frozen dataclass."""
+        dataclass(frozen=True)(cls)
+
+    @classmethod
+    def own_options(cls) -> tuple[str, ...]:
+        """The options that not every model has."""
+        common = {field.name for field in dataclasses.fields(TrainConfig)}
+        return tuple(field.name for field in dataclasses.fields(cls) if field.name not in common)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.head_layers == 0 and self.jumping_knowledge != "none":
-            raise UsageError("--jumping-knowledge needs a head", "use --head-layers 1")
+        if getattr(type(self), "model", None) != self.model:
+            raise UsageError(f"{type(self).__name__} is not for --model {self.model}", "train_config finds what is")
         self.powers()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options that this training depends on: others are not part of its key."""
+        unread = self.unread()
+        read = {name: value for name, value in super().to_dict().items() if name not in unread}
+        return {**read, "direction": self.resolved_direction}
+
+    def unread(self) -> set[str]:
+        """The options that change nothing, by the values of others."""
+        unread = set() if self.label_input else {"label_powers"}
+        return unread if self.has_branch else unread | {"graph_share", "branch_hidden", "branch_dropout"}
+
+    def check(self) -> None:
+        """Refuse options that cannot be served, or not together."""
+        assert self.resolved_direction
+
+    @property
+    def resolved_direction(self) -> str:
+        """The direction that messages come from: the one asked for, or the model's own; `none` without messages."""
+        if self.direction == "auto" or (self.direction == "none" and not self.directions):  # as its artifacts have it
+            return self.directions[0] if self.directions else "none"
+        if self.direction not in self.directions:
+            able = f"it takes {', '.join(self.directions)}" if self.directions else "it takes no messages"
+            raise UsageError(f"--model {self.model} has no --direction {self.direction}", able)
+        return self.direction
+
+    def operator_kinds(self) -> tuple[str, ...]:
+        """The kinds of operators that a training reads: the model's own, then those of its options."""
+        own = (self.operator,) if self.operator else ()
+        return own + ("twins",) * self.label_input + ("degrees",) * self.degree_features
+
+    def numbers_a_node(self) -> int:
+        """How many a training holds for each node at its peak; here those of some class scores and their gradients."""
+        return 640
+
+    def numbers_an_entry(self) -> int:
+        """How many a training holds for each entry of its operators, beside the operators themselves."""
+        return 0
 
     def powers(self) -> tuple[float, ...]:
         """The powers of the similarity that `--label-input` takes."""
@@ -359,11 +334,6 @@ class TrainConfig(StageConfig):
     def has_branch(self) -> bool:
         """Whether a branch stands beside the graph layers."""
         return self.degree_features or self.label_input
-
-
-@dataclass(frozen=True)
-class EvalConfig(StageConfig):
-    stage: ClassVar[str] = "eval"
 
 
 @dataclass(frozen=True)
@@ -401,7 +371,7 @@ class ComputeConfig(StageConfig):
 
 
 CONFIGS: dict[str, type[StageConfig]] = {
-    config.stage: config for config in (RewireConfig, DilapConfig, CommuteConfig, TrainConfig, EvalConfig)
+    config.stage: config for config in (RewireConfig, DilapConfig, CommuteConfig, TrainConfig)
 }
 SECTIONS: dict[str, type[StageConfig]] = {
     "source": SourceConfig,
@@ -409,9 +379,3 @@ SECTIONS: dict[str, type[StageConfig]] = {
     **CONFIGS,
     "compute": ComputeConfig,
 }
-
-
-@functools.cache
-def type_hints(section: str) -> dict[str, Any]:
-    """The types of a section's fields; asked for by every option of every command."""
-    return typing.get_type_hints(SECTIONS[section])

@@ -55,12 +55,15 @@ class NumericalError(CgnnError):
 
 class FetchError(CgnnError):
     exit_code = 9
-    meaning = "a dataset's file that could not be had: not on disk with --offline, not on the mirror, or not downloaded"
+    meaning = "a dataset's file is not available: not on disk with --offline, not on the mirror, or the download failed"
 
 
 class StoppedEarly(CgnnError):
     exit_code = 75
     meaning = "stopped early by a signal, the state is saved; run the same command again to go on"
+
+    def __init__(self, message: str, hint: str = "run the same command again to go on") -> None:
+        super().__init__(message, hint)
 
 
 INTERRUPTED = 130

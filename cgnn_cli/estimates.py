@@ -1,7 +1,8 @@
 """How much memory and disk a stage needs, from the sizes of its inputs: rough upper bounds.
 
-They count the arrays that live at the same time. tests/test_resources.py compares those of the graph stages with
-measured peaks.
+They count the arrays that live at the same time, and tests/test_resources.py compares them with measured peaks. A
+training counts two to four times what lives: glibc keeps freed blocks of up to 32 MiB for later ones, and how much of
+that adds up differs from run to run. To return them at once would make a training 2.4 times as slow.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import CommuteConfig, TrainConfig
-from cgnn_cli.operators.table import OPERATORS
+from cgnn_cli.models.option_groups import SamplingOptions
+from cgnn_cli.operators.operator_table import OPERATORS
+from cgnn_cli.solver_table import SOLVERS, WalkSize
 
 if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 CSR_ENTRY = 12  # a float64 and an int32
 OPERATOR_ENTRY = 40  # in float64 with its row and column, a copy of it, and the float32 that is kept
-SERIES_PAIR = 176  # what the series holds for a pair while it works
 BASE = 64 << 20
 
 
@@ -42,16 +44,10 @@ def dilap_memory(inputs: dict[str, Any], config: Any) -> int:
 
 
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
-    """`exact` judges by itself whether its matrix fits, and tries a sparse factorisation where it does not."""
-    states, edges = len(inputs["dilap"].perron), int(inputs["graph"].adjacency.nnz)
-    per_edge = 8 * 24
-    if config.solver == "svd":
-        lanczos = max(2 * config.rank + 1, 20)
-        return BASE + 2 * 8 * states * (config.rank + lanczos) + per_edge * edges
-    if config.solver in ("series", "sketch"):
-        walk = 2 * CSR_ENTRY * int(inputs["dilap"].transition.nnz)
-        return BASE + walk + (per_edge + SERIES_PAIR) * edges + 20 * 8 * states
-    return BASE + per_edge * edges
+    """Two dozen arrays over the edges, and what the solver needs."""
+    dilap, edges = inputs["dilap"], int(inputs["graph"].adjacency.nnz)
+    size = WalkSize(len(dilap.perron), int(dilap.transition.nnz), edges)
+    return BASE + 24 * 8 * edges + SOLVERS[config.solver].memory(size, config)
 
 
 def operators_memory(inputs: dict[str, Any], config: Any) -> int:
@@ -68,38 +64,14 @@ def fit_memory(inputs: dict[str, Any], config: Any) -> int:
     graph: Graph = inputs["graph"]
     train: TrainConfig = config.train
     nodes = graph.node_count
-    kept = sum(int(data.summary["entries"]) for role, data in inputs.items() if role.startswith("operators-"))
+    kept = sum(int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
     operators = 2 * 20 * kept + 2 * 20 * (_feature_bytes(graph, 4) // 4)
-    width = train.hidden * _widening(train)
-    with_gradients, without = nodes, 0
-    if train.batch_nodes:
-        with_gradients = min(nodes, train.batch_nodes * (1 + 2 * train.fanout) ** train.layers)
-        without = nodes * (train.layers + 2)
-    panels = 4 * width * (with_gradients * _panels(train) + without)
-    attention = _attention_bytes(train, kept)
-    return 8 * BASE + operators + panels + attention + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
-
-
-def _panels(train: TrainConfig) -> int:
-    """Panels of nodes times width that a training holds at its peak: what layers keep, and what a gradient needs."""
-    a_layer = 10 + 2 * train.l2_norm + 2 * train.batch_norm + 2 * (train.jumping_knowledge != "none")
-    return a_layer * train.layers + 4 * train.head_layers + 6
-
-
-def _widening(train: TrainConfig) -> int:
-    """How many panels a model has where others have one: parts side by side, orders, views or branches."""
-    wide = {"dgcn": 3, "digcn-ib": 2, "magnet": train.order + 1, "digcl": 2, "duplex": 2 * train.heads}
-    wide |= {"gat": train.heads, "mixhop": train.hops + 1}
-    if train.model == "dirgnn" and train.variant == "gat":
-        return train.heads
-    return wide.get(train.model, 1)
-
-
-def _attention_bytes(train: TrainConfig, entries: int) -> int:
-    """A weight an entry, head and layer, its dropout, and what the gradient of one layer needs."""
-    if train.model not in ("gat", "duplex") and (train.model, train.variant) != ("dirgnn", "gat"):
-        return 0
-    return 4 * train.heads * entries * (3 * train.layers + 8)
+    numbers = nodes * train.numbers_a_node()
+    if isinstance(train, SamplingOptions) and train.batch_nodes:
+        reached = min(nodes, train.batch_nodes * (1 + 2 * train.fanout) ** train.layers)
+        numbers = reached * train.numbers_a_node() + nodes * train.width * (train.layers + 2)
+    numbers += kept * train.numbers_an_entry()
+    return 8 * BASE + operators + 4 * numbers + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:

@@ -8,7 +8,6 @@ Each type knows how to become the elements of an artifact and back; none of them
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -20,7 +19,6 @@ from cgnn_cli.errors import DataError
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import LinearOperator
-    from torch_geometric.data import Data
 
     from cgnn_cli.numerics.walk import Walk
 
@@ -89,7 +87,7 @@ class Graph(StageData):
     @cached_property
     def edges(self) -> csr_array:
         """The adjacency without self-loops: the edges that carry commute times, weights and messages."""
-        from cgnn_cli.numerics.transition import without_self_loops
+        from cgnn_cli.numerics.csr import without_self_loops
 
         return without_self_loops(self.adjacency)
 
@@ -106,28 +104,6 @@ class Graph(StageData):
     def class_labels(self) -> list[str]:
         """The names of the classes as strings."""
         return [] if self.class_names is None else [str(name) for name in np.char.decode(self.class_names, "utf-8")]
-
-    def to_pyg(self, *, sparse_features: bool = False) -> Data:
-        """The graph as torch-geometric's `Data`, see `cgnn_cli.pyg.data_of`."""
-        from cgnn_cli.pyg import data_of
-
-        return data_of(self, sparse_features=sparse_features)
-
-    @staticmethod
-    def from_pyg(data: Data) -> Graph:
-        """The graph of a torch-geometric `Data`, see `cgnn_cli.pyg.graph_of`."""
-        from cgnn_cli.pyg import graph_of
-
-        return graph_of(data)
-
-    @staticmethod
-    def from_networkx(
-        network: Any, *, label: str | None = None, features: Sequence[str] | None = None, weight: str | None = "weight"
-    ) -> Graph:
-        """The graph of a networkx network, see `cgnn_cli.networks.graph_of_network`."""
-        from cgnn_cli.networks import graph_of_network
-
-        return graph_of_network(network, label=label, features=features, weight=weight)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,12 +156,6 @@ class Dilap(StageData):
         incidence = self.form is not None and self.form[0] == b"incidence"
         return jumping_laplacian(self.laplacian, self.jump, incidence=incidence)
 
-    def weighted(self) -> csr_array:
-        """The weighted DiLap diag(pi) T; its sparse part for a teleporting walk."""
-        from scipy.sparse import csr_array, diags_array
-
-        return csr_array(diags_array(self.perron) @ self.laplacian)
-
 
 @dataclass(frozen=True, kw_only=True)
 class CommuteTimes(StageData):
@@ -232,9 +202,6 @@ class Checkpoint(StageData):
 
     def fit(self, split: int) -> Fit:
         return Fit(**self.fits[str(split)])
-
-    def split_numbers(self) -> list[int]:
-        return sorted(int(name) for name in self.fits)
 
 
 @dataclass(frozen=True, kw_only=True)

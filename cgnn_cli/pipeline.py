@@ -1,33 +1,29 @@
-"""The map of the tool: the stages in order, what each takes and makes, and how they are chained into a plan.
+"""The map of the tool: the one table of stages, what each takes and makes, and how they are chained into a plan.
 
-    dataset -> graph -> rewire -> dilap -> commute      -> operators -> train      -> eval
-               Graph    Rewired   Dilap    CommuteTimes    Operators    Checkpoint    Scores
+    dataset -> graph -> rewire -> dilap -> commute      -> operators -> fit -> train      -> eval
+               Graph    Rewired   Dilap    CommuteTimes    Operators    Fit    Checkpoint    Scores
 
-A stage is a pure function from its inputs and a frozen configuration to its result; runner.py finds, computes and
-publishes around it. Nothing here imports scipy or torch until something has to be computed.
+A stage is a pure function from its inputs and a frozen configuration to its result; execution/ finds, computes and
+publishes around it. All that is particular to a stage stands in STAGES: every list of stage names, file types, columns,
+help texts, shared arrays, estimates and clean-up rules is derived from there. Nothing here imports scipy or torch until
+something has to be computed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli import estimates
-from cgnn_cli.configs import (
-    CommuteConfig,
-    ComputeConfig,
-    DilapConfig,
-    EvalConfig,
-    RewireConfig,
-    StageConfig,
-    TrainConfig,
-)
+from cgnn_cli.configs import CommuteConfig, ComputeConfig, DilapConfig, RewireConfig, StageConfig, TrainConfig
 from cgnn_cli.errors import UpstreamError
-from cgnn_cli.models.table import check_options, options_read
-from cgnn_cli.operators.table import OPERATORS, operators_of, uses_weights
-from cgnn_cli.store.keys import artifact_key
+from cgnn_cli.keys import artifact_key
+from cgnn_cli.operators.operator_table import OPERATORS, uses_weights
+from cgnn_cli.resources import memory_limit, thread_count
+from cgnn_cli.solver_table import SOLVERS
 from cgnn_cli.watch import Watch
 
 if TYPE_CHECKING:
@@ -37,33 +33,7 @@ Inputs = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Stage:
-    """One stage: the type it makes, the version of its algorithm, the modules it needs, and its function.
-
-    Raise `algorithm` whenever the numbers change; tests/stages/test_golden.py fails if they do without it.
-    The modules are imported before the clock starts, so that recorded seconds are those of the computation.
-    A stage that is resumable, with some configurations or with all, saves its state when it is asked to stop, and goes
-    on from there; others are just ended. `memory` and `disk` estimate
-    what it needs, in bytes; `relief` says what to do where that is too much.
-    """
-
-    name: str
-    makes: str
-    algorithm: int
-    modules: tuple[str, ...]
-    compute: Callable[[Inputs, Any, ComputeConfig, Watch], StageData]
-    resumable: Callable[[Any], bool] = lambda config: False
-    memory: Callable[[Inputs, Any], int] | None = None
-    disk: Callable[[Inputs, Any], int] | None = None
-    relief: str = "use a machine with more memory"
-
-    def relief_for(self, config: Any) -> str:
-        """What to do where memory is too little, which for operators depends on their kind."""
-        return OPERATORS[config.kind].relief if isinstance(config, OperatorOf) else self.relief
-
-
-@dataclass(frozen=True)
-class OperatorOf:
+class OperatorConfig:
     """The operator of one kind that a training reads."""
 
     kind: str
@@ -81,143 +51,246 @@ class FitConfig:
     split: int
 
     def to_dict(self) -> dict[str, Any]:
-        return {**options_read(self.train), "split": self.split}
+        return {**self.train.to_dict(), "split": self.split}
 
 
 @dataclass(frozen=True)
-class TrainingOf:
+class CheckpointConfig:
     """The training of several splits."""
 
     train: TrainConfig
     splits: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**options_read(self.train), "splits": list(self.splits)}
+        return {**self.train.to_dict(), "splits": list(self.splits)}
 
 
 @dataclass(frozen=True)
-class EvaluationOf:
+class ScoresConfig:
     """The evaluation of one checkpoint; its training configuration is known from there and adds nothing to the key."""
 
     train: TrainConfig
 
     def to_dict(self) -> dict[str, Any]:
-        return EvalConfig().to_dict()
+        return {}
 
 
-def _rewire(inputs: Inputs, config: RewireConfig, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.stages.rewire import rewire
+@dataclass(frozen=True)
+class Stage:
+    """All that is particular to a stage.
 
-    return rewire(inputs["graph"], config)
+    makes, file_type: its type in graph.py, and that of its file. Raise `algorithm` whenever the numbers change;
+    tests/stages/test_golden.py fails if they do without it.
+    compute: calls the stage's function in its `module`; graphs have none, as datasets make them. The module is imported
+    before the clock starts, so that recorded seconds are those of the computation.
+    settings: the section of the configuration with its options; after: the stage that its command goes on from.
+    help, example: those of its command, if it has one; compute_options: those it reads of how to compute.
+    columns: the function of artifact_tables.py that makes its table.
+    resumable: whether it saves its state when it is asked to stop, and goes on from there; others are just ended.
+    memory, disk: estimates of what it needs, in bytes; relief: what to do where that is too much.
+    in_workers: whether several are obtained at the same time; sent: the configuration that a worker is told.
+    shared: whether workers share its arrays. cold: whether its seconds count among those of a run from nothing.
+    is_result: whether clean-up keeps the newest of each graph. no_start: why no command goes on from it, and a hint.
+    """
+
+    name: str
+    makes: str
+    file_type: str
+    algorithm: int
+    columns: str
+    compute: Callable[[Any, Inputs, Any, ComputeConfig, Watch], StageData] | None = None
+    module: str = ""
+    settings: type[StageConfig] | None = None
+    after: str = ""
+    help: str = ""
+    example: str = ""
+    compute_options: tuple[str, ...] = ("compute",)
+    resumable: Callable[[Any], bool] = lambda config: False
+    memory: Callable[[Inputs, Any], int] | None = None
+    disk: Callable[[Inputs, Any], int] | None = None
+    relief: str = "use a machine with more memory"
+    in_workers: bool = False
+    sent: type[FitConfig] | type[CheckpointConfig] | type[ScoresConfig] | None = None
+    shared: bool = False
+    cold: bool = False
+    is_result: bool = False
+    no_start: tuple[str, str] | None = None
 
 
-def _dilap(inputs: Inputs, config: DilapConfig, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.stages.dilap import dilap
-
-    return dilap(inputs["rewire"], config)
-
-
-def _commute(inputs: Inputs, config: CommuteConfig, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.resources import memory_limit, thread_count
-    from cgnn_cli.stages.commute import commute
-    from cgnn_cli.stages.solvers import Allowance
+def _commute(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
+    from cgnn_cli.solvers.solution import Allowance
 
     memory = memory_limit(compute.memory_limit) // 2  # the other half is for the arrays over all edges
-    return commute(inputs["graph"], inputs["dilap"], config, Allowance(memory, thread_count(compute.threads, 0), watch))
+    allowance = Allowance(memory, thread_count(compute.threads, 0), watch)
+    return module.commute(inputs["graph"], inputs["dilap"], config, allowance)
 
 
-def _operators(inputs: Inputs, config: OperatorOf, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.stages.operators import make_operator
-
-    return make_operator(config.kind, inputs["graph"], inputs.get("commute"), config.train)
+def _fit(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
+    return module.fit(inputs["graph"], merge_operators(inputs), config.train, config.split, compute, watch)
 
 
-def operators_in(inputs: Inputs) -> Operators:
+def _evaluate(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
+    return module.evaluate(inputs["graph"], merge_operators(inputs), inputs["train"], config.train, compute)
+
+
+def merge_operators(inputs: Inputs) -> Operators:
     """The operators among the inputs of a step, as one."""
     from cgnn_cli.stages.operators import merged
 
-    return merged(data for role, data in inputs.items() if role.startswith(OPERATOR_ROLE))
-
-
-def _fit(inputs: Inputs, config: FitConfig, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.stages.train import fit
-
-    return fit(inputs["graph"], operators_in(inputs), config.train, config.split, compute, watch)
-
-
-def _train(inputs: Inputs, config: TrainConfig, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.stages.train import collect
-
-    return collect({int(role.removeprefix("fit-")): fit for role, fit in inputs.items() if role.startswith("fit-")})
-
-
-def _evaluate(inputs: Inputs, config: EvaluationOf, compute: ComputeConfig, watch: Watch) -> StageData:
-    from cgnn_cli.stages.evaluate import evaluate
-
-    return evaluate(inputs["graph"], operators_in(inputs), inputs["train"], config.train, compute)
-
-
-def _graph(inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> StageData:
-    raise AssertionError("graphs are made by datasets, not computed from other artifacts")
+    return merged(parts_in(inputs, "operators").values())
 
 
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
-        Stage("graph", "Graph", 1, (), _graph),
+        Stage("graph", "Graph", "cgnn-graph", 1, "edge_columns", shared=True),
         Stage(
             "rewire",
             "Rewired",
+            "cgnn-rewired",
             1,
-            ("cgnn_cli.stages.rewire",),
-            _rewire,
+            "edge_columns",
+            lambda module, inputs, config, *_: module.rewire(inputs["graph"], config),
+            module="cgnn_cli.stages.rewire",
+            settings=RewireConfig,
+            after="graph",
+            help="Rewire a digraph so that its random walk is irreducible.",
+            example="cgnn rewire --dataset demo",
+            compute_options=("compute.memory_limit",),
             memory=estimates.rewire_memory,
             disk=estimates.rewire_disk,
+            cold=True,
         ),
         Stage(
             "dilap",
             "Dilap",
+            "cgnn-dilap",
             2,
-            ("cgnn_cli.stages.dilap",),
-            _dilap,
+            "state_columns",
+            lambda module, inputs, config, *_: module.dilap(inputs["rewire"], config),
+            module="cgnn_cli.stages.dilap",
+            settings=DilapConfig,
+            after="rewire",
+            help="Transition matrix, Perron vector and digraph Laplacian of the rewired graph.",
+            example="cgnn dilap --dataset demo --form incidence",
+            compute_options=("compute.memory_limit",),
             memory=estimates.dilap_memory,
             disk=estimates.dilap_disk,
+            cold=True,
         ),
         Stage(
             "commute",
             "CommuteTimes",
+            "cgnn-commute",
             2,
-            ("cgnn_cli.stages.commute",),
+            "time_columns",
             _commute,
-            resumable=lambda config: config.solver in ("series", "sketch"),
+            module="cgnn_cli.stages.commute",
+            settings=CommuteConfig,
+            after="dilap",
+            help="Hitting times, commute times and weights on the edges of the graph.",
+            example="cgnn commute --dataset demo --rank 5",
+            compute_options=("compute.snapshot_seconds", "compute.threads", "compute.memory_limit"),
+            resumable=lambda config: SOLVERS[config.solver].resumable,
             memory=estimates.commute_memory,
             disk=estimates.commute_disk,
             relief="--solver pi-only needs least, series and svd little, and exact is dense",
+            shared=True,
+            cold=True,
+            is_result=True,
         ),
         Stage(
             "operators",
             "Operators",
+            "cgnn-operators",
             2,
-            ("cgnn_cli.stages.operators",),
-            _operators,
+            "operator_columns",
+            lambda module, inputs, config, *_: module.make_operator(
+                config.kind, inputs["graph"], inputs.get("commute"), config.train
+            ),
+            module="cgnn_cli.stages.operators",
             memory=estimates.operators_memory,
+            shared=True,
+            cold=True,
+            no_start=("the operators of a model", "name the artifact that `cgnn commute` or `cgnn rewire` prints"),
         ),
         Stage(
             "fit",
             "Fit",
+            "cgnn-fit",
             5,
-            ("cgnn_cli.stages.train",),
+            "history_columns",
             _fit,
+            module="cgnn_cli.stages.train",
             resumable=lambda config: True,
             memory=estimates.fit_memory,
             relief="use fewer --layers, a smaller --hidden, or --batch-nodes where the model has it",
+            in_workers=True,
+            sent=FitConfig,
+            no_start=("the training of a single split", "name the artifact that `cgnn train` prints"),
         ),
-        Stage("train", "Checkpoint", 1, ("cgnn_cli.stages.train",), _train),
-        Stage("eval", "Scores", 1, ("cgnn_cli.stages.evaluate",), _evaluate),
+        Stage(
+            "train",
+            "Checkpoint",
+            "cgnn-checkpoint",
+            1,
+            "train_columns",
+            lambda module, inputs, *_: module.collect({int(n): fit for n, fit in parts_in(inputs, "fit").items()}),
+            module="cgnn_cli.stages.train",
+            settings=TrainConfig,
+            after="commute",
+            help="Train a model on every split; takes the newest commute artifact if no dataset is named.",
+            example="cgnn train --layers 2 --hidden 64",
+            sent=CheckpointConfig,
+            is_result=True,
+        ),
+        Stage(
+            "eval",
+            "Scores",
+            "cgnn-scores",
+            1,
+            "score_columns",
+            _evaluate,
+            module="cgnn_cli.stages.evaluate",
+            after="train",
+            help="Score a trained model on the test nodes of its splits.",
+            example="cgnn eval --dataset demo --json",
+            in_workers=True,
+            sent=ScoresConfig,
+            is_result=True,
+        ),
     )
 }
-OPERATOR_ROLE = "operators-"
-COMMANDS = ("rewire", "dilap", "commute", "train", "eval")
+COMMANDS = tuple(stage.name for stage in STAGES.values() if stage.help)
+CONFIGURED = tuple(stage.name for stage in STAGES.values() if stage.settings)
+BEFORE_TRAINING = CONFIGURED[: CONFIGURED.index("train")]
+
+
+def is_after(stage: str, other: str) -> bool:
+    """Whether a stage comes after another."""
+    order = list(STAGES)
+    return order.index(stage) > order.index(other)
+
+
+def up_to(stage: str) -> tuple[str, ...]:
+    """The commands before that of a stage, and itself."""
+    return COMMANDS[: COMMANDS.index(stage) + 1]
+
+
+def role_name(stage: str, part: object) -> str:
+    """The role of one of several inputs of a stage: `fit-3` is the training of split 3."""
+    return f"{stage}-{part}"
+
+
+def stage_in_role(role: str) -> str:
+    """The stage whose artifact has a role."""
+    return role.partition("-")[0]
+
+
+def parts_in(inputs: dict[str, Any], stage: str) -> dict[str, Any]:
+    """Of inputs by role, those of one stage that has several, by part: the splits of fits, the kinds of operators."""
+    start = role_name(stage, "")
+    return {role.removeprefix(start): value for role, value in inputs.items() if role.startswith(start)}
 
 
 @dataclass(frozen=True)
@@ -245,85 +318,70 @@ class Step:
         known = self.config is not None and bool(self.inputs)
         return known and self.key == artifact_key(self.stage.name, self.stage.algorithm, self.config.to_dict(), keys)
 
-    def upstream(self) -> Iterator[Step]:
-        """This step and all it needs, in the order of computing, each once."""
-        seen: set[str] = set()
-        for step in self._walk():
-            if step.key not in seen:
-                seen.add(step.key)
-                yield step
-
-    def _walk(self) -> Iterator[Step]:
-        for step in self.inputs.values():
-            yield from step._walk()
-        yield self
+    @cached_property
+    def lineage(self) -> tuple[Step, ...]:
+        """All that this step needs and itself, in the order of computing, each once."""
+        found = {step.key: step for needed in self.inputs.values() for step in needed.lineage}
+        return (*found.values(), self)
 
     def find(self, stage: str) -> Step | None:
         """The step of a stage among this one and what it needs."""
-        return next((step for step in self.upstream() if step.stage.name == stage), None)
+        return next((step for step in self.lineage if step.stage.name == stage), None)
 
 
 def plan(target: str, start: Step, configs: dict[str, StageConfig], splits: Iterable[int]) -> Step:
     """The steps from what is given (a graph, or a later artifact) to the target stage."""
-    order = list(STAGES)
-    if order.index(start.stage.name) >= order.index(target):
+    if not is_after(target, start.stage.name):
+        maker = "data import" if STAGES[target].after == "graph" else STAGES[target].after
         raise UpstreamError(
             f"{target} needs an artifact of an earlier stage, but {start.stage.name} {start.key[:12]} was given",
-            f"{_maker(target)} makes what it takes",
+            f"`cgnn {maker}` makes what it takes",
         )
-    step = start
-    graph = step.find("graph")
+    step, graph = start, start.find("graph")
     if graph is None:
         raise UpstreamError(
             f"cannot tell which graph {start.stage.name} {start.key[:12]} was made from",
             "name the store that has its inputs with --store, or their files with more --input",
         )
-    for name in ("rewire", "dilap", "commute"):
-        if _skips(target, configs, start) or order.index(name) <= order.index(step.stage.name):
+    train = configs["train"]
+    assert isinstance(train, TrainConfig)
+    # A model without commute weights is trained straight from the graph.
+    straight = is_after(target, "commute") and start.stage.name != "train" and not uses_weights(train.model)
+    for name in () if straight else BEFORE_TRAINING:
+        if not is_after(name, step.stage.name):
             continue
         inputs = {step.stage.name: step} if name != "commute" else {"graph": graph, "dilap": step}
         step = Step.of(name, configs[name], inputs)
         if name == target:
             return step
     if step.stage.name != "train":
-        step = _training(configs["train"], graph, step, splits)
+        step = _training(train, graph, step, splits)
     if target == "train":
         return step
-    config: TrainingOf = step.config
-    inputs = {role: value for role, value in step.inputs.items() if not role.startswith("fit-")}
-    operators = operator_steps(config.train, inputs)
-    return Step.of("eval", EvaluationOf(config.train), {**inputs, **operators, "train": step})
+    train, inputs = step.config.train, {role: made for role, made in step.inputs.items() if made.stage.name != "fit"}
+    return Step.of("eval", ScoresConfig(train), {**inputs, **operator_steps(train, inputs), "train": step})
 
 
-def _skips(target: str, configs: dict[str, StageConfig], start: Step) -> bool:
-    """Whether a model without commute weights is trained straight from the graph."""
-    train = configs["train"]
-    assert isinstance(train, TrainConfig)
-    return target in ("train", "eval") and start.stage.name != "train" and not uses_weights(train.model)
-
-
-def _training(config: StageConfig, graph: Step, commute: Step, splits: Iterable[int]) -> Step:
+def _training(config: TrainConfig, graph: Step, commute: Step, splits: Iterable[int]) -> Step:
     """Train on each split apart, so that no split is ever trained twice, then collect."""
-    assert isinstance(config, TrainConfig)
-    check_options(config)
-    inputs = {"graph": graph}
-    if uses_weights(config.model):
-        inputs["commute"] = commute
+    config.check()
+    inputs = {"graph": graph, **({"commute": commute} if uses_weights(config.model) else {})}
     chosen = tuple(splits)
     needed = {"graph": graph, **operator_steps(config, inputs)}
-    fits = {f"fit-{split}": Step.of("fit", FitConfig(config, split), needed) for split in chosen}
-    return Step.of("train", TrainingOf(config, chosen), {**inputs, **fits})
+    fits = {role_name("fit", split): Step.of("fit", FitConfig(config, split), needed) for split in chosen}
+    return Step.of("train", CheckpointConfig(config, chosen), {**inputs, **fits})
 
 
 def operator_steps(config: TrainConfig, inputs: dict[str, Step]) -> dict[str, Step]:
     """The operators of a training by role, from its graph and, where they read weights, its commute times."""
     steps = {}
-    for kind in operators_of(config):
+    for kind in config.operator_kinds():
         roles = ("graph", "commute") if OPERATORS[kind].uses_weights else ("graph",)
         needed = {role: inputs[role] for role in roles}
-        steps[OPERATOR_ROLE + kind] = Step.of("operators", OperatorOf(kind, config), needed)
+        steps[role_name("operators", kind)] = Step.of("operators", OperatorConfig(kind, config), needed)
     return steps
 
 
-def _maker(target: str) -> str:
-    return "`cgnn data import`" if target == "rewire" else f"`cgnn {COMMANDS[COMMANDS.index(target) - 1]}`"
+def fits_by_split(trained: Step) -> dict[int, Step]:
+    """The trainings behind a checkpoint, by split."""
+    return dict(sorted((int(split), step) for split, step in parts_in(trained.inputs, "fit").items()))

@@ -1,7 +1,5 @@
 """What the machine and the job allow: memory, disk, cores."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re
@@ -37,13 +35,9 @@ def memory_limit(asked: str = "auto", environment: Mapping[str, str] = os.enviro
     """Bytes that may be used: what was asked for, or the least of free memory, control groups and Slurm's grant."""
     if asked != "auto":
         return parse_bytes(asked)
-    return min(_free_memory(), *_cgroup_limits(), *_slurm_limits(environment))
-
-
-def _free_memory() -> int:
     import psutil
 
-    return int(psutil.virtual_memory().available)
+    return min(int(psutil.virtual_memory().available), *_cgroup_limits(), *_slurm_limits(environment))
 
 
 def _cgroup_limits() -> Iterator[int]:

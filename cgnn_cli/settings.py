@@ -17,33 +17,46 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from cgnn_cli.configs import SECTIONS, StageConfig, type_hints
+from cgnn_cli.configs import SECTIONS, StageConfig, TrainConfig, option_name
 from cgnn_cli.errors import UsageError
+from cgnn_cli.extensions import load_extensions
+from cgnn_cli.models.model_table import LISTENERS, MODELS, train_config
+from cgnn_cli.operators.operator_table import uses_weights
+from cgnn_cli.pipeline import BEFORE_TRAINING
+from cgnn_cli.presets.lookup import preset as preset_row
 
 DEFAULT_FILE = "cgnn.toml"
 DEFAULT_STORE = ".cgnn"
-OTHER_VARIABLES = ("CGNN_CONFIG", "CGNN_DEBUG", "CGNN_CRASH_AT", "CGNN_TEST_DATA")
+OTHER_VARIABLES = ("CGNN_CONFIG", "CGNN_EXTENSIONS", "CGNN_DEBUG", "CGNN_CRASH_AT", "CGNN_TEST_DATA")
 OUTSIDE = ("", "source")
 TRUE, FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 @dataclass(frozen=True)
 class Key:
-    """One thing that can be set: its place, its type and its default."""
+    """One thing that can be set: its place, its type, its default, its help and its limits."""
 
     section: str
     name: str
     kind: Any
     default: Any
+    metadata: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def path(self) -> str:
         return self.name if self.section in OUTSIDE else f"{self.section}.{self.name}"
+
+    @property
+    def choices(self) -> Sequence[str]:
+        """What it takes now, where that is a list."""
+        if "choices" in self.metadata:  # of a table that may grow
+            return self.metadata["choices"]()
+        return typing.get_args(self.kind) if typing.get_origin(self.kind) is Literal else ()
 
     @property
     def variable(self) -> str:
@@ -58,16 +71,37 @@ class Resolved:
     origin: str = "default"
 
 
-def _all_keys() -> dict[str, Key]:
-    keys = [Key("", "store", str, DEFAULT_STORE), Key("", "dataset", str, None)]
-    for section, config in SECTIONS.items():
-        hints = type_hints(section)
-        keys += [Key(section, item.name, hints[item.name], item.default) for item in dataclasses.fields(config)]
-    return {key.path: key for key in keys}
+KEYS: dict[str, Key] = {}
+OF_FLAG: dict[str, str] = {}
 
 
-KEYS = _all_keys()
-OF_FLAG = {key.name: key.path for key in KEYS.values()}
+def _add(keys: Sequence[Key]) -> None:
+    """Options of one name are one option, with one default and one help, whoever declares it."""
+    for key in keys:
+        if OF_FLAG.get(key.name, key.path) != key.path or KEYS.get(key.path, key) != key:
+            raise UsageError(f"the option {option_name(key.name)} is declared in two ways", "choose another name")
+    OF_FLAG.update({key.name: key.path for key in keys})
+    KEYS.update({key.path: key for key in keys})
+
+
+def _keys(config: type[StageConfig]) -> list[Key]:
+    hints, items = typing.get_type_hints(config), dataclasses.fields(config)
+    return [Key(config.stage, item.name, hints[item.name], item.default, dict(item.metadata)) for item in items]
+
+
+def _add_model(model: type[TrainConfig]) -> None:
+    _add([key for key in _keys(model) if key.name != "model"])
+    choice = KEYS["train.model"]
+    names: Any = (*typing.get_args(choice.kind), model.model)
+    KEYS["train.model"] = dataclasses.replace(choice, kind=Literal[names], default=names[0])
+
+
+_add([Key("", "store", str, DEFAULT_STORE), Key("", "dataset", str, None)])
+for _section in SECTIONS.values():
+    _add(_keys(_section))
+    for _model in MODELS.values() if _section is TrainConfig else ():
+        _add_model(_model)
+LISTENERS.append(_add_model)
 
 
 class Settings:
@@ -82,6 +116,7 @@ class Settings:
         preset: str | None = None,
         point: Mapping[str, Any] | None = None,
     ) -> None:
+        load_extensions()
         self.values = {path: Resolved(key.default) for path, key in KEYS.items()}
         self.values |= _from_file(file, environment)
         self.values |= _from_environment(environment)
@@ -95,16 +130,9 @@ class Settings:
         for path, value in (point or {}).items():
             self.values[path] = Resolved(checked(known_key(path, "sweep"), value, "sweep"), "sweep")
             self.given.add(path)
-        self.preset = preset
-        if preset is not None:
-            self._fill_in(preset)
-
-    def _fill_in(self, name: str) -> None:
-        """Take from a preset what nothing else has set; it depends on the model and the dataset."""
-        from cgnn_cli.presets.table import preset
-
-        origin = f"preset {name}"
-        for path, raw in preset(name, self.value("dataset"), self.value("train.model")).items():
+        self.preset, origin = preset, f"preset {preset}"
+        row = preset_row(preset, self.value("dataset"), self.value("train.model")) if preset is not None else {}
+        for path, raw in row.items():
             key = known_key(path, origin)
             if self.values[path].origin == "default":
                 self.values[path] = Resolved(checked(key, raw, origin), origin)
@@ -123,10 +151,23 @@ class Settings:
     def value(self, path: str) -> Any:
         return self.values[path].value
 
-    def config(self, section: str) -> StageConfig:
-        """The configuration of a section."""
-        keys = [key for key in KEYS.values() if key.section == section]
-        return SECTIONS[section](**{key.name: self.value(key.path) for key in keys})
+    def config(self, section: str, **changes: Any) -> StageConfig:
+        """The configuration of a section, with some changes."""
+        values = {key.name: self.value(key.path) for key in KEYS.values() if key.section == section} | changes
+        return train_config(**values) if section == "train" else SECTIONS[section](**values)
+
+    def full_row(self) -> dict[str, Any]:
+        """Every setting that a training depends on, also where it has its default, which may change one day."""
+        train = self.config("train")
+        assert isinstance(train, TrainConfig)
+        form = self.config("graph").to_dict()
+        row = {f"graph.{name}": value for name, value in form.items() if value != KEYS[f"graph.{name}"].default}
+        for stage in BEFORE_TRAINING if uses_weights(train.model) else ():
+            row |= {f"{stage}.{name}": value for name, value in self.config(stage).to_dict().items()}
+        values = {**train.to_dict(), "direction": train.direction}
+        left_out = {"model"} | ({"seed"} if train.seed == KEYS["train.seed"].default else set())
+        row |= {f"train.{name}": value for name, value in values.items() if name not in left_out}
+        return {path: value for path, value in row.items() if value is not None}
 
     def given_in(self, section: str) -> list[str]:
         """The keys of a section that were given on the command line."""
@@ -159,12 +200,8 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, R
 def _entries(content: dict[str, Any]) -> list[tuple[str, str, Any]]:
     rows: list[tuple[str, str, Any]] = []
     for name, value in content.items():
-        if isinstance(value, dict):
-            if name not in SECTIONS and not value:
-                rows.append(("", name, value))
-            rows += [(name, inner, raw) for inner, raw in value.items()]
-        else:
-            rows.append(("", name, value))
+        section = isinstance(value, dict) and (value or name in SECTIONS)
+        rows += [(name, inner, raw) for inner, raw in value.items()] if section else [("", name, value)]
     return rows
 
 
@@ -220,13 +257,12 @@ def parsed(key: Key, text: str, place: str) -> Any:
             return text.lower() in TRUE
         return checked(key, kind(text) if kind in (int, float) else text, place)
     except ValueError:
-        raise UsageError(f"{place}: {text!r} is not {_describe(key.kind)}") from None
+        raise UsageError(f"{place}: {text!r} is not {_describe(key)}") from None
 
 
 def checked(key: Key, raw: Any, place: str) -> Any:
     """A value of the right type; a whole number may stand for a float, and a number for a scale."""
-    kind = _plain(key.kind)
-    choices = typing.get_args(key.kind) if typing.get_origin(key.kind) is Literal else ()
+    kind, choices = _plain(key.kind), key.choices
     if kind is float and isinstance(raw, int) and not isinstance(raw, bool):
         return float(raw)
     if key.path == "commute.scale" and isinstance(raw, int | float) and not isinstance(raw, bool):
@@ -234,7 +270,7 @@ def checked(key: Key, raw: Any, place: str) -> Any:
     if type(raw) is not kind or (choices and raw not in choices):
         near = get_close_matches(str(raw), choices, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        raise UsageError(f"{place}: {key.path} = {raw!r} is not {_describe(key.kind)}{meant}")
+        raise UsageError(f"{place}: {key.path} = {raw!r} is not {_describe(key)}{meant}")
     return raw
 
 
@@ -246,7 +282,7 @@ def _plain(kind: Any) -> type:
     return kind
 
 
-def _describe(kind: Any) -> str:
-    if typing.get_origin(kind) is Literal:
-        return "one of " + ", ".join(typing.get_args(kind))
-    return {int: "a whole number", float: "a number", bool: "true or false"}.get(_plain(kind), "a text in quotes")
+def _describe(key: Key) -> str:
+    if key.choices:
+        return "one of " + ", ".join(key.choices)
+    return {int: "a whole number", float: "a number", bool: "true or false"}.get(_plain(key.kind), "a text in quotes")

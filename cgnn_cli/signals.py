@@ -9,7 +9,6 @@ import contextlib
 import signal
 from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
 
 
 class Terminated(BaseException):
@@ -48,8 +47,4 @@ class Stopper:
         if number == signal.SIGUSR1 or (self._holding and not second_interrupt):
             self.received = self.received or number
         else:
-            self._end(number)
-
-    @staticmethod
-    def _end(number: int) -> NoReturn:
-        raise Interrupted if number == signal.SIGINT else Terminated
+            raise Interrupted if number == signal.SIGINT else Terminated

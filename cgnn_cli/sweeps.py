@@ -60,8 +60,12 @@ def choice_of(key: Key, text: str, place: str) -> Choice:
     """What a text after `--set section.key=` lets a sweep choose from."""
     if found := RANGE.fullmatch(text):
         return _range(key, found, place)
-    separator = ";" if isinstance(key.default, str) and "," in key.default else ","
-    return [parsed(key, part.strip(), place) for part in text.split(separator)]
+    return [parsed(key, part.strip(), place) for part in text.split(separator(key))]
+
+
+def separator(key: Key) -> str:
+    """What stands between values of a key: those of some are lists with commas themselves."""
+    return ";" if isinstance(key.default, str) and "," in key.default else ","
 
 
 def _range(key: Key, found: re.Match[str], place: str) -> Range:
@@ -124,17 +128,14 @@ def read_sweep(path: Path) -> SweepFile:
             raise UsageError(f"{path}: {section} stands outside a section", "dataset and splits belong to [sweep]")
         for name, raw in entries.items():
             key = swept_key(f"{section}.{name}", str(path))
-            space[key.path] = _choice_in_file(key, raw, str(path))
+            if isinstance(raw, str) and (found := RANGE.fullmatch(raw)):
+                space[key.path] = _range(key, found, str(path))
+            elif raw == []:
+                raise UsageError(f"{path}: {key.path} has no values")
+            else:
+                listed = raw if isinstance(raw, list) else [raw]
+                space[key.path] = [checked(key, value, str(path)) for value in listed]
     return SweepFile(space, values)
-
-
-def _choice_in_file(key: Key, raw: Any, place: str) -> Choice:
-    if isinstance(raw, str) and (found := RANGE.fullmatch(raw)):
-        return _range(key, found, place)
-    values = raw if isinstance(raw, list) else [raw]
-    if not values:
-        raise UsageError(f"{place}: {key.path} has no values")
-    return [checked(key, value, place) for value in values]
 
 
 def points_of(space: Space, count: int | None, seed: int) -> list[Point]:
@@ -151,13 +152,12 @@ def points_of(space: Space, count: int | None, seed: int) -> list[Point]:
     tries = 0
     while len(drawn) < min(count, size) and tries < TRIES * count:
         tries += 1
-        point = {path: _drawn(choice, generator) for path, choice in space.items()}
+        point = {
+            path: choice.draw(generator) if isinstance(choice, Range) else generator.choice(choice)
+            for path, choice in space.items()
+        }
         drawn += [point] if point not in drawn else []
     return drawn
-
-
-def _drawn(choice: Choice, generator: random.Random) -> Any:
-    return choice.draw(generator) if isinstance(choice, Range) else generator.choice(choice)
 
 
 @dataclass(frozen=True)

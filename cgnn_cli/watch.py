@@ -6,17 +6,14 @@ The base class does nothing: that is what a caller of the Python functions gets 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from cgnn_cli.store.elements import Elements
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Snapshot:
     """The state of an unfinished computation: arrays, and plain values about them."""
 
-    elements: Elements
+    elements: dict[str, Any]
     values: dict[str, Any]
 
 

@@ -3,14 +3,16 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.front_door import FrontDoor
 
 MakeStandIn = Callable[[str], dict[str, Path]]
+QUESTIONS = {"git", "uname"}  # programs that say something for the provenance, and compute nothing
 REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
 
 
@@ -59,6 +61,20 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in [name for name in os.environ if name.startswith("CGNN_") and name != "CGNN_TEST_DATA"]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The programs that are started from this process."""
+    started: list[str] = []
+
+    class Noted(subprocess.Popen[Any]):
+        def __init__(self, command: Sequence[str], *arguments: Any, **options: Any) -> None:
+            started.append(command[0])
+            super().__init__(command, *arguments, **options)
+
+    monkeypatch.setattr("subprocess.Popen", Noted)
+    return started
 
 
 @pytest.fixture

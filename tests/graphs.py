@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.graph import Graph
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.numerics.csr import canonical_csr
 
 Edges = list[tuple[int, int]]
 

@@ -1,6 +1,5 @@
 """benchmarks/commute.py and training.py run from end to end on tiny graphs; the networks they compare are the same."""
 
-import dataclasses
 import re
 import subprocess
 import sys
@@ -8,8 +7,6 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-
-from cgnn_cli.experiments.rows import ROWS
 
 ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(r"\d[\d,.]*(?:e[+-]?\d+)?")
@@ -73,18 +70,18 @@ def test_the_networks_that_are_compared_are_the_same(tmp_path: Path, monkeypatch
     import torch
 
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    networks, training, graphs = (import_module(name) for name in ("networks", "training", "graphs"))
+    models, training, graphs = (import_module(name) for name in ("peer_models", "training", "graphs"))
     graph = training.labelled(graphs.Sources(None, tmp_path), "chameleon")
-    shape = networks.Shape(layers=3, hidden=5)
-    own = networks.own_task(graph, "dirgnn", shape)
+    shape = models.Shape(layers=3, hidden=5)
+    own = models.own_task(graph, "dirgnn", shape)
     ours = own.network.eval()(own.x).logits
     weights = {"from_self": "lin", "from_out": "conv_out.lin_l", "from_in": "conv_in.lin_l"}
     with torch.no_grad():
-        for make in (networks.csr_peer, networks.geometric_peer):
+        for make in (models.csr_peer, models.geometric_peer):
             peer, inputs = make(graph, shape)
             for theirs, layer in zip(peer.layers, own.network.layers, strict=True):
                 for name, geometric in weights.items():
-                    linear = theirs.get_submodule(name if make is networks.csr_peer else geometric)
+                    linear = theirs.get_submodule(name if make is models.csr_peer else geometric)
                     linear.weight.copy_(getattr(layer, name).weight)
                     bias = layer.from_self.bias if name == "from_self" else getattr(layer, name.replace("from", "bias"))
                     linear.bias.copy_(bias)
@@ -109,19 +106,3 @@ def test_missing_peers_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         section = part_of_it(setting)
         assert "not installed" in section.text
         assert [line.cells[2:] for line in section.lines] == [("not installed", "not measured")]
-
-
-def test_pairs_with_equal_settings_are_compared_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    results = import_module("results")
-    title = ROWS["cgnn-pi"].title
-    assert [other for name, other, _ in results.pairs_on("demo") if name == "cgnn"] == [
-        "cgnn-none",
-        "cgnn-pi",
-        "dirgnn",
-    ]
-    monkeypatch.setitem(ROWS, "cgnn-pi", dataclasses.replace(ROWS["cgnn-none"], title=title))
-    assert [row for row in results.pairs_on("demo") if row[0] == "cgnn"] == [
-        ("cgnn", "cgnn-none", "CGNN, no weights (= pi-only)"),
-        ("cgnn", "dirgnn", "DirGNN"),
-    ]

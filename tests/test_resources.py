@@ -1,6 +1,7 @@
 """Memory, disk and core limits of the machine, control groups and Slurm; estimates against measured peaks."""
 
 import json
+import os
 import subprocess
 import sys
 import tracemalloc
@@ -13,13 +14,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from cgnn_cli import estimates, resources
-from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import ResourceError, UsageError
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.table import MODELS
-from cgnn_cli.numerics.transition import canonical_csr
-from cgnn_cli.operators.table import OPERATORS
-from cgnn_cli.pipeline import OperatorOf
+from cgnn_cli.models.model_table import MODELS, train_config
+from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.operators.operator_table import OPERATORS
+from cgnn_cli.pipeline import OperatorConfig
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.operators import make_operator
@@ -160,9 +161,9 @@ def operator_cases() -> list[tuple[str, str, str]]:
 def test_estimates_of_operators_bound_their_peaks(kind: str, model: Any, direction: Any) -> None:
     graph = random_graph(4000, 20_000, sparse=True)
     times = commute(graph, dilap(rewire(graph)), CommuteConfig(solver="pi-only", proximity="none"))
-    config = TrainConfig(model=model, direction=direction, knn=5, charge=0.1)
+    config = train_config(model=model, direction=direction, charge=0.1, **({"knn": 5} if kind == "knn" else {}))
     made, peak = peak_of(lambda: make_operator(kind, graph, times, config))
-    bound = estimates.operators_memory({"graph": graph}, OperatorOf(kind, config))
+    bound = estimates.operators_memory({"graph": graph}, OperatorConfig(kind, config))
     assert peak <= bound
     assert made.summary["entries"] <= OPERATORS[kind].entries(graph, config)
     if kind in ("commute", "directed", "convolution", "mean", "pattern"):
@@ -174,8 +175,7 @@ import dataclasses, json, sys
 from pathlib import Path
 import numpy as np, psutil
 from cgnn_cli import estimates
-from cgnn_cli.configs import TrainConfig
-from cgnn_cli.operators.table import operators_of
+from cgnn_cli.models.model_table import train_config
 from cgnn_cli.pipeline import FitConfig
 from cgnn_cli.stages.operators import make_operator, merged
 from cgnn_cli.stages.train import fit
@@ -186,8 +186,8 @@ def peak_and_bound(nodes, options):
     rng = np.random.default_rng(0)
     labels, splits = rng.integers(2, size=nodes), rng.integers(1, 4, size=(1, nodes)).astype(np.uint8)
     graph = dataclasses.replace(graph, labels=labels, class_names=np.array([b"a", b"b"]), splits=splits)
-    config = TrainConfig(model="dirgnn", epochs=3, **options)
-    made = {"operators-" + kind: make_operator(kind, graph, None, config) for kind in operators_of(config)}
+    config = train_config(model="dirgnn", epochs=3, **options)
+    made = {"operators-" + kind: make_operator(kind, graph, None, config) for kind in config.operator_kinds()}
     before = psutil.Process().memory_info().rss
     Path("/proc/self/clear_refs").write_text("5")
     fit(graph, merged(made.values()), config, 0)
@@ -208,12 +208,20 @@ print(json.dumps(peak_and_bound(60_000, options)))
     ids=["shallow", "deep"],
 )
 def test_the_estimate_of_a_training_bounds_its_peak(options: dict[str, Any]) -> None:
-    root = str(Path(__file__).parents[1])
+    """The arrays that live at the same time: with a fixed threshold malloc returns what is freed at once.
+
+    With its own, growing one it keeps freed panels of up to 32 MiB, once two and once four times as much as lives.
+    """
     done = subprocess.run(
-        [sys.executable, "-c", FIT, json.dumps(options)], check=True, capture_output=True, text=True, cwd=root
+        [sys.executable, "-c", FIT, json.dumps(options)],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[1],
+        env={**os.environ, "MALLOC_MMAP_THRESHOLD_": str(1 << 16)},
     )
     peak, bound = json.loads(done.stdout)
-    assert peak <= bound <= 3 * peak, (peak, bound)
+    assert peak <= bound <= 4 * peak, (peak, bound)
 
 
 def test_the_estimate_of_the_dense_solver_bounds_its_peak() -> None:

@@ -3,128 +3,83 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.table import Table
 
-from cgnn_cli.commands.inspect import check_output
-from cgnn_cli.commands.options import complete_artifact
+from cgnn_cli.commands.console import figure
+from cgnn_cli.commands.options import argument, complete_artifact, option
+from cgnn_cli.commands.output import check_output
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import CorruptError, UpstreamError
+from cgnn_cli.pipeline import STAGES
 from cgnn_cli.resources import readable_bytes
-from cgnn_cli.store.store import Store
+from cgnn_cli.store.lineage import locate
 
-StageName = Literal["graph", "rewire", "dilap", "commute", "operators", "fit", "train", "eval"]
-KeyArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="KEY",
-        help="The beginning of a key, or the path of an artifact in the store.",
-        autocompletion=complete_artifact,
-    ),
-]
+if TYPE_CHECKING:
+    StageName = str
+else:
+    StageName = Literal[tuple(STAGES)]
+KEY_HELP = "The beginning of a key, or the path of an artifact in the store."
+KEYS_HELP = "Beginnings of keys, or paths of artifacts in the store."
+ALL_KEYS_HELP = "Beginnings of keys, or paths; without any, everything."
+KEEP_HELP = "Keep all that was made in so many last days."
+PACK_HELP = "Write artifacts and all they were made from into one file."
 
 
 def register(app: typer.Typer) -> None:
-    cache = typer.Typer(
-        no_args_is_help=True, help="The store: list it, verify it, free space, carry artifacts to another machine."
-    )
+    about = "The store: list it, verify it, free space, carry artifacts to another machine."
+    cache = typer.Typer(no_args_is_help=True, help=about)
     for name, function, text, example in (
-        ("ls", list_cache, "What the store holds.", "cgnn cache ls --stage commute"),
-        ("verify", verify_cache, "Check every byte of artifacts; damaged ones are moved away.", "cgnn cache verify"),
-        ("gc", collect, "Remove what no newest result depends on.", "cgnn cache gc --dry-run"),
-        ("path", print_path, "Path of an artifact.", "cgnn cache path KEY"),
-        (
-            "pack",
-            pack_artifacts,
-            "Write artifacts and all they were made from into one file.",
-            "cgnn cache pack KEY --output commute.tar",
-        ),
-        ("unpack", unpack_artifacts, "Take the artifacts of a pack into the store.", "cgnn cache unpack commute.tar"),
+        ("ls", list_cache, "What the store holds.", "ls --stage commute"),
+        ("verify", verify_cache, "Check every byte of artifacts; damaged ones are moved away.", "verify"),
+        ("gc", collect, "Remove what no newest result depends on.", "gc --dry-run"),
+        ("path", print_path, "Path of an artifact.", "path KEY"),
+        ("pack", pack_artifacts, PACK_HELP, "pack KEY --output commute.tar"),
+        ("unpack", unpack_artifacts, "Take the artifacts of a pack into the store.", "unpack commute.tar"),
     ):
-        command(cache, name, group="cache", help=text, epilog=f"Example: {example}")(function)
-    app.add_typer(
-        cache,
-        name="cache",
-        rich_help_panel="Look inside",
-        short_help="The store: ls, verify, gc, path, pack, unpack. [green]cgnn cache gc --dry-run[/green]",
-    )
-
-
-def _outcome(text: Any, summary: dict[str, Any], *, artifact: object = None, key: str | None = None) -> Outcome:
-    path = None if artifact is None else str(artifact)
-    return Outcome(text, {"artifact": path, "key": key, "cache": "hit", "summary": summary})
-
-
-def _place(store: Store, name: str) -> tuple[str, str]:
-    """Stage and key of an artifact that is named by the beginning of its key, or by the path that a stage printed."""
-    path = Path(name)
-    if path.suffix != ".h5" and len(path.parts) == 1:
-        return store.resolve(name)
-    place = path.parent.name, path.stem
-    try:
-        if store.path(*place).samefile(path):
-            return place
-    except OSError:
-        pass
-    raise UpstreamError(f"{name} is not an artifact in the store {store.root}", "`cgnn cache ls` lists them")
+        command(cache, name, function, group="cache", help=text, example=f"cgnn cache {example}")
+    brief = "The store: ls, verify, gc, path, pack, unpack. [green]cgnn cache gc --dry-run[/green]"
+    app.add_typer(cache, name="cache", rich_help_panel="Look inside", short_help=brief)
 
 
 def list_cache(
     session: Session,
-    stage: Annotated[StageName | None, typer.Option("--stage", help="Only this stage.", show_default=False)] = None,
+    stage: Annotated[StageName | None, option("--stage", "Only this stage.")] = None,
 ) -> Outcome:
     """The side records as a table; no artifact is read."""
-    from cgnn_cli.store.artifact import ROOT_TYPES
     from cgnn_cli.store.housekeeping import list_store
 
-    listing = list_store(session.store, [stage] if stage else ROOT_TYPES)
-    table = Table("stage", "key", "dataset", _right("size"), "made", _right("seconds"))
+    listing = list_store(session.store, [stage] if stage else STAGES)
+    table = Table("stage", "key", "dataset", figure("size"), "made", figure("seconds"))
     for row in listing.artifacts:
         made = str(row["made"] or "-")[:16].replace("T", " ")
         size, seconds = readable_bytes(row["bytes"]), f"{row['seconds']:.2f}"
         table.add_row(row["stage"], row["key"][:12], ", ".join(row["datasets"]), size, made, seconds)
     total = sum(row["bytes"] for row in listing.artifacts)
-    others = {
-        "unfinished": listing.unfinished,
-        "quarantined": listing.quarantined,
-        "temporaries": listing.temporaries,
-        "unrecorded": listing.unrecorded,
-    }
     session.talker.say(
         f"{_count(len(listing.artifacts), 'artifact')}, {readable_bytes(total)}; "
         f"{_count(listing.unfinished, 'unfinished run')}, {_count(listing.quarantined, 'quarantined file')}, "
         f"{_count(listing.temporaries, 'temporary file')}"
     )
     if listing.unrecorded:
-        session.talker.note(
-            f"{_count(listing.unrecorded, 'artifact')} without a side record; `cgnn cache verify` writes it"
-        )
-    return _outcome(table, {"artifacts": listing.artifacts, "bytes": total, **others})
+        count = _count(listing.unrecorded, "artifact")
+        session.talker.note(f"{count} without a side record; `cgnn cache verify` writes it")
+    return Outcome.of(table, {"bytes": total, **asdict(listing)})
 
 
 def verify_cache(
-    session: Session,
-    keys: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="KEY...",
-            help="Beginnings of keys, or paths; without any, everything.",
-            autocompletion=complete_artifact,
-        ),
-    ] = None,
+    session: Session, keys: Annotated[list[str] | None, argument("KEY...", ALL_KEYS_HELP, complete_artifact)] = None
 ) -> Outcome:
     """Read artifacts in full, and put damaged ones into quarantine."""
     from cgnn_cli.store.housekeeping import artifact_files, verify
 
-    store = session.store
-    places = [_place(store, key) for key in keys or ()]
-    if not keys:
-        places = [(path.parent.name, path.stem) for path in artifact_files(store)]
-    table = Table("stage", "key", "result")
-    rows = []
+    store, rows, table = session.store, [], Table("stage", "key", "result")
+    everything = ((path.parent.name, path.stem) for path in artifact_files(store))
+    places = [locate(store, key) for key in keys] if keys else list(everything)
     for number, (stage, key) in enumerate(places):
         session.talker.progress(number, len(places), f"{stage} {key[:12]}")
         sound = verify(store, stage, key)
@@ -139,25 +94,22 @@ def verify_cache(
             "run the commands that made them again, or import the graph again",
         )
     session.talker.say(f"{_count(len(rows), 'artifact')} verified")
-    return _outcome(table, {"verified": rows})
+    return Outcome.of(table, {"verified": rows})
 
 
 def collect(
     session: Session,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would go, and stop.")] = False,
-    keep_days: Annotated[
-        float, typer.Option("--keep-days", min=0, help="Keep all that was made in so many last days.")
-    ] = 0.0,
+    dry_run: Annotated[bool, option("--dry-run", "Show what would go, and stop.")] = False,
+    keep_days: Annotated[float, option("--keep-days", KEEP_HELP, min=0)] = 0.0,
 ) -> Outcome:
     """Keep what is in use, what the newest results depend on, and every dataset's graph; remove the rest."""
     from cgnn_cli.store.garbage import STALE_LOCK, collect_garbage
 
     collected = collect_garbage(session.store, keep_days=keep_days, dry_run=dry_run)
-    table = Table("what", "name", _right("size"))
+    table = Table("what", "name", figure("size"))
     rows = []
     for piece, size in collected.removed:
-        path = piece.paths[0]
-        name = f"{piece.guard[0]} {piece.guard[1][:12]}" if piece.guard else path.name
+        name = f"{piece.guard[0]} {piece.guard[1][:12]}" if piece.guard else piece.paths[0].name
         if piece.what != STALE_LOCK:  # there is one for nearly every artifact, of no size
             table.add_row(piece.what, name, readable_bytes(size))
         rows.append({"what": piece.what, "paths": [str(part) for part in piece.paths], "bytes": size})
@@ -166,59 +118,47 @@ def collect(
     counts = Counter(piece.what for piece, _ in collected.removed)
     what = ", ".join(f"{name} {number}" for name, number in counts.items()) or "nothing to remove"
     verb = "would free" if dry_run else "freed"
-    outcome = _outcome(
+    in_use = [str(piece.paths[0]) for piece in collected.in_use]
+    outcome = Outcome.of(
         f"{verb} {collected.freed} bytes ({readable_bytes(collected.freed)}): {what}; {collected.kept} artifacts stay",
-        {
-            "bytes": collected.freed,
-            "removed": rows,
-            "in_use": [str(piece.paths[0]) for piece in collected.in_use],
-            "kept": collected.kept,
-            "dry_run": dry_run,
-        },
+        {"bytes": collected.freed, "removed": rows, "in_use": in_use, "kept": collected.kept, "dry_run": dry_run},
     )
     outcome.table = table if table.row_count else None
     return outcome
 
 
-def print_path(session: Session, key: KeyArgument) -> Outcome:
+def print_path(session: Session, key: Annotated[str, argument("KEY", KEY_HELP, complete_artifact)]) -> Outcome:
     """The path of a sound artifact."""
-    stage, full_key = _place(session.store, key)
+    stage, full_key = locate(session.store, key)
     if session.store.find(stage, full_key) is None:
         raise UpstreamError(f"{stage} {full_key[:12]} is damaged, and was moved to quarantine", "make it again")
     path = session.store.path(stage, full_key)
-    return _outcome(str(path), {"stage": stage, "bytes": path.stat().st_size}, artifact=path, key=full_key)
+    return Outcome.of(str(path), {"stage": stage, "bytes": path.stat().st_size}, artifact=path, key=full_key)
 
 
 def pack_artifacts(
     session: Session,
-    keys: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="KEY...",
-            help="Beginnings of keys, or paths of artifacts in the store.",
-            autocompletion=complete_artifact,
-        ),
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="File to write.", show_default=False)],
+    keys: Annotated[list[str], argument("KEY...", KEYS_HELP, complete_artifact)],
+    output: Annotated[Path, option("--output -o", "File to write.")],
 ) -> Outcome:
     """One uncompressed tar file, the same for the same artifacts."""
-    from cgnn_cli.store.packing import pack
+    from cgnn_cli.store.pack import pack
 
     check_output(output)
-    wanted = [_place(session.store, key) for key in keys]
+    wanted = [locate(session.store, key) for key in keys]
     headers, size = pack(session.store, wanted, output)
     for header in headers:
         session.talker.say(f"{header.stage:<8} {header.key[:12]}")
     members = [{"stage": header.stage, "key": header.key} for header in headers]
-    return _outcome(str(output), {"artifacts": members, "bytes": size}, artifact=output, key=wanted[0][1])
+    return Outcome.of(str(output), {"artifacts": members, "bytes": size}, artifact=output, key=wanted[0][1])
 
 
 def unpack_artifacts(
-    session: Session, file: Annotated[Path, typer.Argument(metavar="FILE", help="A file that `cgnn cache pack` wrote.")]
+    session: Session, file: Annotated[Path, argument("FILE", "A file that `cgnn cache pack` wrote.")]
 ) -> Outcome:
     """All of the pack, or nothing where any of it is damaged."""
     from cgnn_cli.datasets.registry import RECORD_PATTERN
-    from cgnn_cli.store.unpacking import unpack
+    from cgnn_cli.store.pack import unpack
 
     unpacked = unpack(session.store, file, RECORD_PATTERN)
     table = Table("stage", "key", "in the store")
@@ -234,13 +174,7 @@ def unpack_artifacts(
             )
     new = sum(row["cache"] == "new" for row in rows)
     session.talker.say(f"{_count(new, 'new artifact')}, {len(rows) - new} in the store already")
-    return _outcome(table, {"artifacts": rows, "datasets": unpacked.datasets})
-
-
-def _right(title: str) -> Any:
-    from rich.table import Column
-
-    return Column(title, justify="right")
+    return Outcome.of(table, {"artifacts": rows, "datasets": unpacked.datasets})
 
 
 def _count(number: int, noun: str) -> str:

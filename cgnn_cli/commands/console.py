@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from rich import box
 from rich.console import Console
+from rich.table import Column
+from rich.table import Table as RichTable
+from rich.text import Text
 
+from cgnn_cli.execution.pace import Pace
+from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Header
 
 if TYPE_CHECKING:
@@ -21,30 +28,32 @@ PIPE_WIDTH = 120
 
 def stderr_console() -> Console:
     """Messages, one line each. NO_COLOR, FORCE_COLOR and TERM=dumb are respected by rich."""
-    return Console(stderr=True, highlight=False, soft_wrap=True, width=_width(sys.stderr))
+    width = None if sys.stderr.isatty() else PIPE_WIDTH
+    return Console(stderr=True, highlight=False, soft_wrap=True, width=width)
 
 
 def stdout_console() -> Console:
-    """Tables."""
-    return Console(highlight=False, width=_width(sys.stdout))
+    """Tables, as wide as the terminal; where there is none, wide enough not to cut them."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
-def _width(stream: TextIO) -> int | None:
-    """The terminal's width; where there is no terminal, wide enough not to cut tables."""
-    return None if stream.isatty() else PIPE_WIDTH
+def figure(name: str, *, no_wrap: bool = False) -> Column:
+    """A column of numbers."""
+    return Column(name, justify="right", no_wrap=no_wrap)
+
+
+def make_table(*columns: str | Column, rows: Iterable[Iterable[Any]] = (), **more: Any) -> RichTable:
+    """A table with no lines but that under its head."""
+    table = RichTable(*columns, box=box.SIMPLE_HEAD, **more)
+    for row in rows:
+        table.add_row(*row)
+    return table
 
 
 def terminal_table(table: Table) -> Any:
     """A table of a report, for a terminal."""
-    from rich import box
-    from rich.table import Column
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    columns = [
-        Column(name, justify="left" if table.is_text(place) else "right") for place, name in enumerate(table.columns)
-    ]
-    shown = RichTable(*columns, title=table.caption, box=box.SIMPLE_HEAD)
+    columns = [name if table.is_text(place) else figure(name) for place, name in enumerate(table.columns)]
+    shown = make_table(*columns, title=table.caption)
     styles = {"best": "bold", "second": "underline", "missing": "dim"}
     for row in table.entries():
         notes = [f" ({entry.note})" if entry.note else "" for entry in row]
@@ -66,33 +75,6 @@ def verify_line(measured: dict[str, Any]) -> str:
     )
 
 
-def _model_of(header: Header) -> str:
-    """The model of a result and the direction its messages come from; nothing for the stages before."""
-    if header.stage not in ("train", "eval") or "direction" not in header.summary:
-        return ""
-    return f"  {header.summary['model']}, direction {header.summary['direction']}"
-
-
-class Pace:
-    """How fast a computation is since it was first heard of; a resumed one does not start at 0."""
-
-    def __init__(self, done: int, total: int) -> None:
-        self.began, self.first, self.done, self.total = time.monotonic(), done, done, total
-
-    def goes_on(self, done: int, total: int) -> bool:
-        """Note how far it is; False if this must be another computation."""
-        same = total == self.total and done >= self.done
-        self.done = done
-        return same
-
-    def time_left(self) -> str:
-        """In words, once there is something to tell it from."""
-        if self.done <= self.first:
-            return ""
-        seconds = (time.monotonic() - self.began) / (self.done - self.first) * max(0, self.total - self.done)
-        return f"  about {seconds / 60:.0f} min left" if seconds >= 60 else f"  about {seconds:.0f} s left"
-
-
 class Talker:
     """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing."""
 
@@ -104,7 +86,7 @@ class Talker:
         self._bar: Progress | None = None
         self._task: Any = None
         self._last_line = time.monotonic()
-        self._pace: Pace | None = None
+        self._pace = Pace()
 
     def say(self, message: str) -> None:
         if not self.quiet:
@@ -130,12 +112,14 @@ class Talker:
 
     def stage_done(self, header: Header, *, hit: bool) -> None:
         self._stop_bar()
-        self._pace = None
         cache = "hit" if hit else "miss"
         self.stages.append({"stage": header.stage, "key": header.key, "cache": cache, "seconds": header.seconds})
         split = f" split {header.config['split']}" if header.stage == "fit" else ""
         took = "cached" if hit else f"{header.seconds:.2f} s"
-        self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{_model_of(header)}")
+        model = ""  # of a result, with the direction its messages come from
+        if STAGES[header.stage].is_result and "direction" in header.summary:
+            model = f"  {header.summary['model']}, direction {header.summary['direction']}"
+        self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{model}")
         for message in header.summary.get("notes", ()):
             self.note(message)
         if measured := header.summary.get("verify"):
@@ -147,20 +131,18 @@ class Talker:
         """A bar on a terminal; elsewhere a plain line every ten seconds. Both with the time left."""
         if self.quiet:
             return
-        if self._pace is None or not self._pace.goes_on(done, total):
-            self._pace = Pace(done, total)
+        left = self._pace.time_left(done, total)
         if self.console.is_terminal:
-            self._move_bar(done, total, message)
+            self._move_bar(done, total, f"{message}  {left}")
         elif time.monotonic() - self._last_line >= PLAIN_LINE_SECONDS:
             self._last_line = time.monotonic()
-            left = "" if message.endswith(" left") else self._pace.time_left()  # several trainings say it
-            self.console.print(f"  {done} of {total}  {message}{left}", markup=False)
+            self.console.print(f"  {done} of {total}  {message}  {left}".rstrip(), markup=False)
 
     def _move_bar(self, done: int, total: int, message: str) -> None:
         if self._bar is None:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
             self._bar = Progress(*columns, console=self.console, transient=True)
             self._task = self._bar.add_task(message, total=total)
             self._bar.start()

@@ -7,15 +7,16 @@ from typing import Annotated, Any
 
 import typer
 from rich import box
-from rich.table import Table
+from rich.table import Column, Table
 
+from cgnn_cli.commands.console import make_table
 from cgnn_cli.commands.data_fetch import fetch_datasets, verify_datasets
-from cgnn_cli.commands.data_import import import_dataset
-from cgnn_cli.commands.options import DATASET_SECTIONS, complete_dataset, config_parameters
+from cgnn_cli.commands.options import DATASET_SECTIONS, argument, complete_dataset, config_parameters, import_parameters
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.datasets.locating import find_files, mirror_folder
-from cgnn_cli.datasets.registry import DEMO, DEMO_TITLE, Datasets
+from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
+from cgnn_cli.datasets.files.import_options import ImportOptions
+from cgnn_cli.datasets.registry import DEMO, DEMO_TITLE, Datasets, check_import_name, graph_step, remember
+from cgnn_cli.datasets.upstream.locating import find_files, mirror_folder
 from cgnn_cli.errors import UsageError
 
 LISTED = ("nodes", "edges", "classes", "splits")
@@ -23,62 +24,37 @@ LISTED = ("nodes", "edges", "classes", "splits")
 
 def register(app: typer.Typer) -> None:
     data = typer.Typer(no_args_is_help=True, help="Datasets: list, describe, fetch and verify them, import your own.")
-    source = config_parameters("source")
-    command(data, "list", group="data", extra=source, help="The datasets that --dataset takes, and what is on disk.")(
-        list_datasets
-    )
-    command(
-        data,
-        "show",
-        group="data",
-        extra=config_parameters(*DATASET_SECTIONS),
-        help="Statistics of a dataset, beside those expected and those the paper prints.",
-        epilog="Example: cgnn data show demo",
-    )(show_dataset)
-    command(
-        data,
-        "fetch",
-        group="data",
-        extra=source,
-        help="Download benchmark graphs into the data folder, and verify them.",
-        epilog="Example: cgnn data fetch squirrel cora-ml",
-    )(fetch_datasets)
-    command(
-        data,
-        "verify",
-        group="data",
-        extra=source,
-        help="Check the files of benchmark graphs that are on disk: their checksums and their content.",
-        epilog="Example: cgnn data verify squirrel",
-    )(verify_datasets)
-    command(
-        data,
-        "import",
-        group="data",
-        help="Make a dataset from your own files.",
-        epilog="Example: cgnn data import mine --edges edges.csv --labels labels.csv",
-    )(import_dataset)
-    app.add_typer(
-        data,
-        name="data",
-        rich_help_panel="Graphs",
-        short_help="Datasets: list, show, fetch, verify, import. [green]cgnn data fetch squirrel[/green]",
-    )
+    source, form = config_parameters("source"), config_parameters(*DATASET_SECTIONS)
+    shown = "Statistics of a dataset, beside those expected and those the paper prints."
+    fetched = "Download benchmark graphs into the data folder, and verify them."
+    verified = "Check the files of benchmark graphs that are on disk: their checksums and their content."
+    for name, function, text, example, extra in (
+        ("list", list_datasets, "The datasets that --dataset takes, and what is on disk.", "", source),
+        ("show", show_dataset, shown, "cgnn data show demo", form),
+        ("fetch", fetch_datasets, fetched, "cgnn data fetch squirrel cora-ml", source),
+        ("verify", verify_datasets, verified, "cgnn data verify squirrel", source),
+    ):
+        command(data, name, function, group="data", help=text, example=example, extra=extra)
+    made, example = "Make a dataset from your own files.", "cgnn data import mine --edges edges.csv --labels labels.csv"
+    fields = import_parameters()
+    command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields)
+    brief = "Datasets: list, show, fetch, verify, import. [green]cgnn data fetch squirrel[/green]"
+    app.add_typer(data, name="data", rich_help_panel="Graphs", short_help=brief)
 
 
 def list_datasets(session: Session) -> Outcome:
-    datasets = session.datasets()
+    datasets = session.workspace.datasets()
     try:
         mirror_folder(datasets.source)
     except UsageError as error:
         session.talker.warn(error.message)
         datasets.source = dataclasses.replace(datasets.source, mirror=None)
-    table = Table("name", *LISTED, "on disk", "what it is", box=box.SIMPLE_HEAD)
+    table = make_table("name", *LISTED, "on disk", "what it is")
     rows = [_listed(datasets, name) for name in datasets.names()]
     for row in rows:
         counts = [f"{row[figure]:,}" if figure in row else "" for figure in LISTED]
         table.add_row(row["name"], *counts, ", ".join(row["on_disk"]), row["title"])
-    return Outcome(table, {"artifact": None, "key": None, "cache": "hit", "summary": {"datasets": rows}})
+    return Outcome.of(table, {"datasets": rows})
 
 
 def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
@@ -98,10 +74,7 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
         row |= {
             "title": benchmark.title,
             **benchmark.expected,
-            "protocols": list(benchmark.protocols),
-            "paper_settings": benchmark.settings,
-            "citation": benchmark.citation,
-            "licence": benchmark.licence,
+            **_terms(benchmark),
             "files": [
                 {"name": file.name, "folder": benchmark.folder, "address": file.address or None, "drive": file.drive}
                 | {"sha256": file.sha256, "path": str(found[file.name]) if file.name in found else None}
@@ -112,54 +85,74 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
 
 
 def show_dataset(
-    session: Session,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of a dataset.", autocompletion=complete_dataset)],
+    session: Session, name: Annotated[str, argument("NAME", "Name of a dataset.", complete_dataset)]
 ) -> Outcome:
-    from cgnn_cli.datasets.statistics import graph_statistics
+    from cgnn_cli.analysis.graph_statistics import graph_statistics
 
-    runner, datasets, config = session.runner(), session.datasets(), session.graph_config()
+    runner, datasets, config = session.workspace.runner, session.workspace.datasets(), session.graph_config()
     step = datasets.step(name, config)
     header, hit = runner.obtain(step)
     read = datasets.record(name, config, step)
     statistics = {**graph_statistics(runner.data(step)), "repeats": read.get("repeats", 0)}
     for note in read.get("notes", ()):
         session.talker.note(note)
-    expected, paper = {}, {}
+    parts = ("protocol", "undirected", "verified", "standin")
+    origin = {part: value for part, value in header.summary.items() if part in parts}
+    expected, paper, about = {}, {}, None
     if name in BENCHMARKS:
-        expected, paper = {} if config.undirected else BENCHMARKS[name].expected, BENCHMARKS[name].paper
-    summary = {**statistics, **_origin(name, header.summary), "expected": expected, "paper": paper}
+        benchmark = BENCHMARKS[name]
+        expected, paper = {} if config.undirected else benchmark.expected, benchmark.paper
+        origin |= {**_terms(benchmark), "remarks": list(benchmark.remarks)}
+        about = _about(benchmark, header.summary)
+    summary = {**statistics, **origin, "expected": expected, "paper": paper}
     outcome = Outcome.of_artifact(session.store.path("graph", header.key), header, hit=hit, summary=summary)
-    outcome.text = _statistics_table(name, statistics, expected, paper)
-    outcome.table = _about(name, header.summary)
+    outcome.text, outcome.table = _statistics_table(name, statistics, expected, paper), about
     return outcome
 
 
-def _origin(name: str, summary: dict[str, Any]) -> dict[str, Any]:
-    """Where a graph comes from, and how it was verified."""
-    known = {
-        part: value for part, value in summary.items() if part in ("protocol", "undirected", "verified", "standin")
-    }
-    if name not in BENCHMARKS:
-        return known
-    benchmark = BENCHMARKS[name]
+def import_dataset(
+    session: Session, name: Annotated[str, argument("NAME", "Name for the dataset.")], **values: Any
+) -> Outcome:
+    """Read the files, and publish the graph under a name."""
+    from cgnn_cli.datasets.files.importing import import_graph
+
+    check_import_name(name)
+    given = {field: value for field, value in values.items() if value is not None}
+    if given.keys() & {"split_count", "split_seed"} and ("labels" not in given or "splits" in given):
+        raise UsageError(
+            "--split-count and --split-seed are for splits that are drawn from the labels",
+            "leave them out with --splits or without --labels",
+        )
+    graph = import_graph(ImportOptions(**given))
+    step = graph_step(graph)
+    found, hit = session.workspace.runner.obtain(step)
+    roles = ("edges", "features", "labels", "splits")
+    source: dict[str, Any] = {role: str(given[role]) for role in roles if role in given}
+    remember(session.store, name, step, source, graph.summary)
+    for note in graph.summary.get("notes", ()):
+        session.talker.note(note)
+    summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}
+    session.talker.say(
+        f"{name}: {graph.node_count:,} nodes, {graph.adjacency.nnz:,} edges, {graph.class_count} classes, "
+        f"{graph.split_count} split{'' if graph.split_count == 1 else 's'}"
+    )
+    return Outcome.of_artifact(session.store.path("graph", found.key), found, hit=hit, summary=summary)
+
+
+def _terms(benchmark: Benchmark) -> dict[str, Any]:
+    """How a benchmark graph is used, and what its authors ask for."""
     return {
-        **known,
         "protocols": list(benchmark.protocols),
         "paper_settings": benchmark.settings,
         "citation": benchmark.citation,
         "licence": benchmark.licence,
-        "remarks": list(benchmark.remarks),
     }
 
 
-def _about(name: str, summary: dict[str, Any]) -> Table | None:
+def _about(benchmark: Benchmark, summary: dict[str, Any]) -> Table:
     """What belongs beside the figures of a benchmark graph, for people."""
-    if name not in BENCHMARKS:
-        return None
-    benchmark = BENCHMARKS[name]
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(overflow="fold")
+    table = Table(Column(style="bold", no_wrap=True), Column(overflow="fold"))
+    table.show_header, table.box, table.pad_edge = False, None, False
     table.add_row("what it is", benchmark.title)
     table.add_row("verified by", str(summary.get("verified") or "nothing: it is a stand-in"))
     table.add_row("splits", f"{summary.get('protocol')}, of {', '.join(benchmark.protocols)}")

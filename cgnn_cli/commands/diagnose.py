@@ -6,91 +6,66 @@ import dataclasses
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
-from cgnn_cli.commands.inspect import standin_mark
-from cgnn_cli.commands.options import DATASET_SECTIONS, DatasetOption, config_parameters, stage_configs
+from cgnn_cli.commands import options
+from cgnn_cli.commands.console import figure, make_table
+from cgnn_cli.commands.output import standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import UsageError
-from cgnn_cli.pipeline import plan
-from cgnn_cli.resources import thread_count
+from cgnn_cli.pipeline import plan, up_to
 
 if TYPE_CHECKING:
-    from cgnn_cli.experiments.verdict import Verdict
+    from cgnn_cli.analysis.verdict import Verdict
 
-COMMUTE_OPTIONS = tuple(
-    f"commute.{field.name}" for field in dataclasses.fields(CommuteConfig) if field.name != "verify"
-)
-COMPUTE_OPTIONS = ("compute.threads", "compute.memory_limit")
+COMMUTE_OPTIONS = [f"commute.{field.name}" for field in dataclasses.fields(CommuteConfig) if field.name != "verify"]
+VERIFY_HELP = "Edges whose exact times are solved for, chosen at random."
 
 
 def register(app: typer.Typer) -> None:
+    own, before = (*reversed(COMMUTE_OPTIONS), *reversed(up_to("dilap"))), options.DATASET_SECTIONS
     command(
         app,
         "diagnose",
-        extra=config_parameters(*COMPUTE_OPTIONS, *reversed(COMMUTE_OPTIONS), "dilap", "rewire", *DATASET_SECTIONS),
+        diagnose_dataset,
         help="Should commute times help on this graph? Figures and a verdict, before anything is trained.",
-        short_help="Should commute times help on a graph? [green]cgnn diagnose --dataset demo[/green]",
-        epilog="Example: cgnn diagnose --dataset demo",
-        rich_help_panel="Graphs",
-    )(diagnose_dataset)
+        brief="Should commute times help on a graph? [green]cgnn diagnose --dataset demo[/green]",
+        example="cgnn diagnose --dataset demo",
+        panel="Graphs",
+        extra=options.config_parameters("compute.threads", "compute.memory_limit", *own, *before),
+    )
 
 
 def diagnose_dataset(
     session: Session,
-    dataset: DatasetOption = None,
-    verify: Annotated[
-        int, typer.Option("--verify", min=1, help="Edges whose exact times are solved for, chosen at random.")
-    ] = 256,
+    dataset: options.Dataset = None,
+    verify: Annotated[int, options.option("--verify", VERIFY_HELP, min=1)] = 256,
 ) -> Outcome:
     """Obtain the commute times of the chosen solver, sample exact ones, and judge."""
     name = session.settings.value("dataset")
     if name is None:
         raise UsageError("diagnose needs a --dataset", "`cgnn data list` shows them; `--dataset demo` always works")
-    runner = session.runner()
-    start = session.datasets().step(name, session.graph_config())
-    step = plan("commute", start, stage_configs(session.settings), ())
-    header, hit = runner.obtain(step)
-    graph, times, dilap = runner.data(start), runner.data(step), runner.data(step.inputs["dilap"])
-
-    from cgnn_cli.experiments.diagnosis import diagnose, exact_sample
-    from cgnn_cli.experiments.verdict import judge
-
-    jobs = thread_count(runner.compute.threads, 0)
-    sampled = exact_sample(graph, dilap, verify, step.config.solver_seed, jobs=jobs)
-    figures = diagnose(graph, times, sampled)
-    verdict = judge(figures)
-    summary = {
-        "verdict": verdict.to_json(),
-        "figures": figures,
-        "solver": header.config,
-        **standin_mark(header),
-    }
+    start = session.workspace.datasets().step(name, session.graph_config())
+    step = plan("commute", start, options.stage_configs(session.settings), ())
+    ((header, hit),) = session.workspace.obtain(step)
+    diagnosis = session.workspace.diagnose(step, verify)
+    figures, verdict = diagnosis.figures, diagnosis.verdict
+    summary = {"verdict": verdict.to_json(), "figures": figures, "solver": header.config, **standin_mark(header)}
     outcome = Outcome.of_artifact(session.store.path("commute", header.key), header, hit=hit, summary=summary)
     outcome.text = _text(name, figures, verdict, step.config)
     return outcome
 
 
-def _text(name: str, figures: dict[str, Any], verdict: Verdict, config: CommuteConfig) -> Any:
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
+def _text(name: str, figures: dict[str, Any], verdict: Verdict, config: CommuteConfig) -> Group:
+    table = make_table("figure", figure("value"), "what it is", rows=_rows(figures, config), title_justify="left")
+    table.title = f"{name}: {figures['nodes']:,} nodes, {figures['edges']:,} edges"
     reasons = Table.grid(padding=(0, 1))
     for reason in verdict.reasons:
         reasons.add_row(" -", Text(reason.says))
-    return Group(_table(name, figures, config), Text(verdict.headline, style="bold"), reasons)
-
-
-def _table(name: str, figures: dict[str, Any], config: CommuteConfig) -> Any:
-    from rich import box
-    from rich.table import Column, Table
-
-    table = Table("figure", Column("value", justify="right"), "what it is", box=box.SIMPLE_HEAD)
-    table.title, table.title_justify = f"{name}: {figures['nodes']:,} nodes, {figures['edges']:,} edges", "left"
-    for row in _rows(figures, config):
-        table.add_row(*row)
-    return table
+    return Group(table, Text(verdict.headline, style="bold"), reasons)
 
 
 def _rows(figures: dict[str, Any], config: CommuteConfig) -> list[tuple[str, str, str]]:

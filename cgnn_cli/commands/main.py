@@ -6,7 +6,7 @@ import copy
 import os
 import signal
 import sys
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -16,25 +16,29 @@ from cgnn_cli.commands import (
     data,
     diagnose,
     explain,
-    inspect,
+    export,
     models,
     predict,
     report,
     reproduce,
     run,
+    show,
     stages,
     sweep,
 )
+from cgnn_cli.commands.options import option
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.signals import Interrupted, Terminated
 from cgnn_cli.store.store import OUT_OF_SPACE
 
+VERSION_HELP = "Versions of cgnn and its libraries."
 app = typer.Typer(
     name="cgnn",
     help="Learning on directed graphs with random-walk commute times.",
     epilog="Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
-    "8 numerics, 75 stopped and saved, 130 Ctrl-C, 143 SIGTERM. `cgnn COMMAND --help` explains a command.",
+    "8 numerics, 9 dataset file not available, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, 143 SIGTERM. "
+    "`cgnn COMMAND --help` explains a command.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode="rich",
@@ -52,17 +56,15 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def cgnn(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Versions of cgnn and its libraries.", callback=_print_version, is_eager=True),
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
+    version: Annotated[bool, option("--version", VERSION_HELP, callback=_print_version, is_eager=True)] = False,
+    debug: Annotated[bool, option("--debug", "Show tracebacks of errors.")] = False,
 ) -> None:
     if debug:
         os.environ["CGNN_DEBUG"] = "1"
 
 
-for group in (stages, run, sweep, predict, explain, reproduce, report, data, diagnose, inspect, cache, models, config):
+GROUPS = (stages, run, sweep, predict, explain, reproduce, report, data, diagnose, show, export, cache, models, config)
+for group in GROUPS:
     group.register(app)
 
 
@@ -121,19 +123,12 @@ def _report(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
         return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
     if hasattr(error, "format_message"):  # a usage error of the command-line parser
-        if not _one_line(error):  # a group without a command has shown its help
-            return int(getattr(error, "exit_code", 2))
-        return _say(_one_line(error), _help_hint(error), int(getattr(error, "exit_code", 2)))
+        code, line = int(getattr(error, "exit_code", 2)), " ".join(str(error.format_message()).split())
+        if not line:  # a group without a command has shown its help
+            return code
+        path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
+        return _say(line, f"`{path} --help` shows the options", code)
     return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
-
-
-def _one_line(error: Any) -> str:
-    return " ".join(str(error.format_message()).split())
-
-
-def _help_hint(error: Any) -> str:
-    path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
-    return f"`{path} --help` shows the options"
 
 
 def _say(message: str, hint: str, code: int) -> int:

@@ -3,23 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from cgnn_cli.configs import CONFIGS, SECTIONS, StageConfig, option_name, type_hints
+from cgnn_cli.configs import CONFIGS, StageConfig, option_name
+from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.errors import CgnnError
-from cgnn_cli.presets.table import PRESETS
-from cgnn_cli.settings import DEFAULT_STORE, Settings
-from cgnn_cli.store.artifact import ROOT_TYPES
+from cgnn_cli.pipeline import STAGES
+from cgnn_cli.presets.lookup import PRESETS
+from cgnn_cli.settings import DEFAULT_STORE, KEYS, Settings
 from cgnn_cli.store.store import Store
 
 INPUT_PANEL, DATASET_PANEL, COMPUTE_PANEL, OUTPUT_PANEL = "Input", "Dataset", "Compute", "Output"
+SETTINGS_PANEL = "Settings"
 DATASET_SECTIONS = ("source", "graph")
 PANELS = {"source": DATASET_PANEL, "graph": DATASET_PANEL, "compute": COMPUTE_PANEL}
+STORE_HELP = "Folder of cached artifacts. Default: CGNN_STORE, or .cgnn in the working folder."
+CONFIG_HELP = "Settings in TOML. Default: CGNN_CONFIG, or cgnn.toml in the working folder if it is there."
+SET_FORM, SET_HELP = "SECTION.KEY=VALUE", "One setting; repeat it for more. `cgnn config show` lists them."
+LOCK_HELP = "Seconds to wait for another process that computes the same; negative: for ever."
+
+
+def option(flags: str, help: str, panel: str | None = None, **more: Any) -> Any:
+    """What Annotated takes for an option: `-o` stands after its long name, and a panel collects options in the help."""
+    return typer.Option(*flags.split(), help=help, rich_help_panel=panel, **more)
+
+
+def argument(metavar: str, help: str, complete: Callable[[str], list[str]] | None = None) -> Any:
+    """What Annotated takes for an argument."""
+    return typer.Argument(metavar=metavar, help=help, autocompletion=complete)
+
+
+def keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def config_parameters(*sections: str) -> list[inspect.Parameter]:
@@ -37,28 +59,45 @@ def config_parameters(*sections: str) -> list[inspect.Parameter]:
 @cache
 def _parameters(section: str) -> list[inspect.Parameter]:
     """The options of a section: made once, for they are many and several commands take them."""
-    config = SECTIONS[section]
+    keys, panel = (key for key in KEYS.values() if key.section == section), PANELS.get(section, f"Stage {section}")
+    return [_parameter(key.name, key.kind, key.default, key.metadata, panel) for key in keys]
+
+
+def import_parameters() -> list[inspect.Parameter]:
+    """The options of `cgnn data import`, with their limits."""
+    hints = get_type_hints(ImportOptions)
     return [
-        inspect.Parameter(item.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=_annotation(config, item))
-        for item in dataclasses.fields(config)
+        _parameter(item.name, hints[item.name], item.default, item.metadata, item.metadata["panel"], limited=True)
+        for item in dataclasses.fields(ImportOptions)
     ]
 
 
-def _annotation(config: type[StageConfig], item: dataclasses.Field[Any]) -> Any:
-    kind = type_hints(config.stage)[item.name]
-    flag = option_name(item.name)
-    panel = PANELS.get(config.stage, f"Stage {config.stage}")
-    if kind is bool:
-        flag = f"{flag}/--no-{item.name.replace('_', '-')}"
-    default = _readable_default(item.default)
-    settings = typer.Option(
-        flag,
-        help=item.metadata["help"],
-        show_default=default,
-        metavar=item.metadata.get("metavar"),
-        rich_help_panel=panel,
+def _parameter(
+    name: str, kind: Any, default: Any, metadata: Mapping[str, Any], panel: str, *, limited: bool = False
+) -> inspect.Parameter:
+    """A field as an option; one without a default must be given."""
+    flag = option_name(name)
+    settings = option(
+        metadata.get("flags", f"{flag}/--no-{flag[2:]}" if kind is bool else flag),
+        metadata["help"],
+        panel,
+        show_default=metadata.get("shown", _readable_default(default)),
+        metavar=metadata.get("metavar"),
+        min=metadata.get("minimum") if limited else None,
     )
-    return Annotated[kind | None, settings]
+    if names := metadata.get("choices"):
+        settings.metavar = settings.metavar or "|".join(names())
+        settings.autocompletion = completion(names)
+        settings.parser = functools.partial(_one_of, names)
+    given = inspect.Parameter.empty if default is dataclasses.MISSING else None
+    return keyword(name, given, Annotated[kind | None, settings])
+
+
+def _one_of(names: Callable[[], Sequence[str]], value: str) -> str:
+    """A name that is in its table when the command is called."""
+    if value not in names():
+        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, names()))}.")
+    return value
 
 
 def _readable_default(value: Any) -> str | bool:
@@ -74,16 +113,23 @@ def stage_configs(settings: Settings) -> dict[str, StageConfig]:
     return {stage: settings.config(stage) for stage in CONFIGS}
 
 
-def complete_dataset(incomplete: str) -> list[str]:
-    """Names of datasets, for the shell."""
+def completion(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """What the shell is told of the names that begin as typed."""
+    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
+
+def _dataset_names() -> Iterable[str]:
     from cgnn_cli.datasets.registry import Datasets
 
-    return [name for name in Datasets(_completion_store()).names() if name.startswith(incomplete)]
+    return Datasets(_completion_store()).names()
+
+
+complete_dataset = completion(_dataset_names)
 
 
 def complete_artifact(incomplete: str) -> list[str]:
     """Keys in the store, for the shell."""
-    keys = (path.stem for stage in ROOT_TYPES for path in (_completion_store().root / stage).glob(f"{incomplete}*.h5"))
+    keys = (path.stem for stage in STAGES for path in (_completion_store().root / stage).glob(f"{incomplete}*.h5"))
     return sorted(keys)
 
 
@@ -95,73 +141,34 @@ def _completion_store() -> Store:
         return Store(Path(DEFAULT_STORE))
 
 
-def complete_preset(incomplete: str) -> list[str]:
-    """Names of presets, for the shell."""
-    return [name for name in PRESETS if name.startswith(incomplete)]
-
-
-PRESET_PARAMETER = inspect.Parameter(
+PRESET_HELP = f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; others override them."
+PRESET_PARAMETER = keyword(
     "preset",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
+    None,
+    Annotated[
         str | None,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            autocompletion=complete_preset,
-            help=f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; others override them.",
-            show_default=False,
-            rich_help_panel=INPUT_PANEL,
-        ),
+        option("--preset", PRESET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=completion(lambda: PRESETS)),
     ],
 )
-DatasetOption = Annotated[
-    str | None,
-    typer.Option(
-        "--dataset",
-        "-d",
-        metavar="NAME",
-        autocompletion=complete_dataset,
-        help="Name of a dataset; `cgnn data list` shows them.",
-        show_default=False,
-        rich_help_panel=INPUT_PANEL,
-    ),
+DATASET_HELP = "Name of a dataset; `cgnn data list` shows them."
+Dataset = Annotated[
+    str | None, option("--dataset -d", DATASET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=complete_dataset)
 ]
-InputOption = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--input",
-        "-i",
-        metavar="FILE",
-        help="Artifact file of an earlier stage, .h5 or .npz. Repeat it for files that are not in the store.",
-        show_default=False,
-        rich_help_panel=INPUT_PANEL,
-    ),
-]
-SplitOption = Annotated[
-    list[int] | None,
-    typer.Option(
-        "--split",
-        help="Split to use; repeat it for several. Default: every split of the dataset.",
-        show_default=False,
-        rich_help_panel=INPUT_PANEL,
-    ),
-]
-ForceOption = Annotated[
-    bool, typer.Option("--force", help="Compute again, even if the result is there.", rich_help_panel=COMPUTE_PANEL)
-]
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run", help="Show what would be found and what computed, and stop.", rich_help_panel=COMPUTE_PANEL
-    ),
-]
-RestartOption = Annotated[
-    bool,
-    typer.Option("--restart", help="Begin unfinished work anew, instead of going on.", rich_help_panel=COMPUTE_PANEL),
-]
-FormatOption = Annotated[
-    Literal["h5", "npz"],
-    typer.Option("--format", help="npz: write a flat .npz beside the HDF5 file too.", rich_help_panel=OUTPUT_PANEL),
-]
+Artifact = Annotated[str, argument("ARTIFACT", "A file, or the beginning of a key.", complete_artifact)]
+INPUT_HELP = "Artifact file of an earlier stage, .h5 or .npz. Repeat it for files that are not in the store."
+Input = Annotated[list[Path] | None, option("--input -i", INPUT_HELP, INPUT_PANEL, metavar="FILE")]
+SPLIT_HELP = "Split to use; repeat it for several. Default: every split of the dataset."
+Split = Annotated[list[int] | None, option("--split", SPLIT_HELP, INPUT_PANEL)]
+Force = Annotated[bool, option("--force", "Compute again, even if the result is there.", COMPUTE_PANEL)]
+DryRun = Annotated[bool, option("--dry-run", "Show what would be found and what computed, and stop.", COMPUTE_PANEL)]
+Restart = Annotated[bool, option("--restart", "Begin unfinished work anew, instead of going on.", COMPUTE_PANEL)]
+FORMAT_HELP = "npz: write a flat .npz beside the HDF5 file too."
+Format = Annotated[Literal["h5", "npz"], option("--format", FORMAT_HELP, OUTPUT_PANEL)]
+COMMON = (
+    keyword("store", None, Annotated[Path | None, option("--store", STORE_HELP, OUTPUT_PANEL)]),
+    keyword("as_json", False, Annotated[bool, option("--json", "Print one JSON object.", OUTPUT_PANEL)]),
+    keyword("quiet", False, Annotated[bool, option("--quiet -q", "Only warnings and errors.", OUTPUT_PANEL)]),
+    keyword("config", None, Annotated[Path | None, option("--config", CONFIG_HELP, SETTINGS_PANEL, metavar="FILE")]),
+    keyword("sets", None, Annotated[list[str] | None, option("--set", SET_HELP, SETTINGS_PANEL, metavar=SET_FORM)]),
+    keyword("lock_timeout", -1.0, Annotated[float, option("--lock-timeout", LOCK_HELP, OUTPUT_PANEL)]),
+)

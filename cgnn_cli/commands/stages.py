@@ -1,272 +1,138 @@
-"""The stage commands: rewire, dilap, commute, train, eval."""
+"""The stage commands: rewire, dilap, commute, train, eval; and of commute, the times of chosen pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import csv
+import io
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from cgnn_cli.commands.options import (
-    DATASET_SECTIONS,
-    DatasetOption,
-    DryRunOption,
-    ForceOption,
-    FormatOption,
-    InputOption,
-    RestartOption,
-    SplitOption,
-    config_parameters,
-    stage_configs,
-)
-from cgnn_cli.commands.pairs import PairsOption, TopOption, times_of_pairs, walk_for_pairs, with_closest
+from cgnn_cli.commands import options
+from cgnn_cli.commands.console import figure
+from cgnn_cli.commands.options import INPUT_PANEL, OUTPUT_PANEL, option
+from cgnn_cli.commands.output import standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.configs import CONFIGS, option_name
-from cgnn_cli.datasets.registry import name_of
-from cgnn_cli.errors import DataError, UpstreamError, UsageError
-from cgnn_cli.pipeline import COMMANDS, STAGES, Step, plan
-from cgnn_cli.runner import Runner, given_step, named_steps
-from cgnn_cli.settings import Settings
-from cgnn_cli.store import artifact as files
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.commands.starting import deliver, find_start, make_plan, show_forecast
+from cgnn_cli.errors import UsageError
+from cgnn_cli.pipeline import COMMANDS, STAGES, Step, is_after, plan, up_to
 
-COMPUTE_OPTIONS = {
-    "rewire": ("compute.memory_limit",),
-    "dilap": ("compute.memory_limit",),
-    "commute": ("compute.snapshot_seconds", "compute.threads", "compute.memory_limit"),
-}
-PREVIOUS = {"rewire": "graph", "dilap": "rewire", "commute": "dilap", "train": "commute", "eval": "train"}
-
-
-def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_run: bool = False) -> Step:
-    """What a stage starts from: a named file, a dataset's graph, or the newest artifact of the stage before."""
-    dataset = session.settings.value("dataset")
-    if inputs:
-        if "dataset" in session.settings.given:
-            raise UsageError("--dataset and --input name two different starting points", "give one of them")
-        if session.settings.preset:
-            raise UsageError("--preset is for a --dataset, and --input was given", "leave one of them out")
-        return named_steps(session.store, inputs)[-1]
-    if dataset:
-        return session.datasets(dry_run=dry_run).step(dataset, session.graph_config())
-    previous = PREVIOUS[target]
-    if previous == "graph":
-        raise UsageError(f"{target} needs a --dataset", "`cgnn data list` shows them; `--dataset demo` always works")
-    newest = session.store.latest(previous)
-    if newest is None:
-        raise UpstreamError(
-            f"the store {session.store.root} has no {previous} artifact to go on from, and no --dataset was named",
-            f"run `cgnn {previous} --dataset demo` first, or name a --dataset",
-        )
-    step = given_step(session.store, newest, {})
-    session.talker.say(f"taking the newest {previous} artifact, {newest.key[:12]}{_dataset_of(session, step)}")
-    return step
-
-
-def _dataset_of(session: Session, step: Step) -> str:
-    graph = step.find("graph")
-    name = name_of(session.store, graph.key) if graph else None
-    return f" (dataset {name})" if name else ""
-
-
-def reject_fixed_options(start: Step, settings: Settings) -> None:
-    """An option of a stage that the given artifact has already been through cannot take effect."""
-    order = list(STAGES)
-    for stage in CONFIGS if start.make is not None else ("graph", *CONFIGS):
-        names = settings.given_in(stage)
-        if names and order.index(stage) <= order.index(start.stage.name):
-            raise UsageError(
-                f"{option_name(names[0])} belongs to {stage}, which {start.stage.name} {start.key[:12]} "
-                "has already been through",
-                "start from --dataset to choose it",
-            )
-
-
-def note_unread_options(session: Session, *steps: Step) -> None:
-    """Say which of the given options change nothing, as `--heads` does with a model without attention."""
-    known = {step.key: step for each in steps for step in each.upstream() if step.config is not None}
-    read = {(step.stage.name, name) for step in known.values() for name in step.config.to_dict()}
-    given = [(stage, name) for stage in CONFIGS for name in session.settings.given_in(stage)]
-    if unread := [option_name(name) for stage, name in given if (stage, name) not in read]:
-        verb = "changes" if len(unread) == 1 else "change"
-        session.talker.note(f"{', '.join(unread)} {verb} nothing with these settings")
-
-
-def chosen_splits(runner: Runner, start: Step, target: str, splits: list[int] | None) -> Iterable[int]:
-    """The splits to train on: those asked for, or all that the dataset has."""
-    if target not in ("train", "eval") or start.stage.name == "train":
-        if splits and start.stage.name == "train":
-            raise UsageError("--split is for training; the given checkpoint has its splits already")
-        if splits:
-            raise UsageError("--split is for training, and this dataset has no labels to train on")
-        return ()
-    graph_step = start.find("graph")
-    assert graph_step is not None
-    count = runner.split_count(graph_step)
-    if not count:
-        raise DataError(
-            "this dataset has no labels, so there is nothing to train on",
-            "import it again with --labels; rewire, dilap and commute work without",
-        )
-    wrong = [split for split in splits or () if not 0 <= split < count]
-    if wrong:
-        raise UsageError(f"--split {wrong[0]}: this dataset has the splits 0 to {count - 1}")
-    return sorted(set(splits)) if splits else range(count)
-
-
-def make_plan(
-    session: Session,
-    runner: Runner,
-    target: str,
-    inputs: list[Path] | None,
-    splits: list[int] | None,
-    *,
-    dry_run: bool = False,
-) -> Step:
-    """From the options of a command to the step it asks for."""
-    start = find_start(session, target, inputs, dry_run=dry_run)
-    reject_fixed_options(start, session.settings)
-    step = plan(target, start, stage_configs(session.settings), chosen_splits(runner, start, target, splits))
-    note_unread_options(session, step)
-    return step
-
-
-def deliver(session: Session, runner: Runner, step: Step, output_format: str) -> Outcome:
-    """Obtain the artifact of a step and describe it."""
-    header, hit = runner.obtain(step)
-    for used in step.upstream():
-        session.store.remember_latest(used.stage.name, used.key)
-    path = step.file or session.store.path(header.stage, header.key)
-    if output_format == "npz":
-        path = write_npz_beside(path)
-    outcome = Outcome.of_artifact(path, header, hit=hit)
-    outcome.values["stages"] = session.talker.stages
-    return outcome
-
-
-def write_npz_beside(path: Path) -> Path:
-    """The same artifact as a flat .npz beside the HDF5 file."""
-    import io
-
-    target = path.with_suffix(".npz")
-    buffer = io.BytesIO()
-    files.write_npz(buffer, files.read(path))
-    write_atomically(target, buffer.getvalue())
-    return target
-
-
-def _forecast_line(row: dict[str, Any]) -> str:
-    name = f"{row['stage']} {row['split']}" if "split" in row else row["stage"]
-    return f"{name:<8} {row['key'][:12]}  {row['cache']}  {row.get('reason', '')}".rstrip()
-
-
-def show_forecast(runner: Runner, step: Step, *more: Step) -> Outcome:
-    """What `--dry-run` prints: the artifacts of a plan, and of further plans, each once."""
-    rows = list({row["key"]: row for each in (*more, step) for row in runner.forecast(each)}.values())
-    lines = [_forecast_line(row) for row in rows]
-    return Outcome(
-        "\n".join(lines), {"artifact": None, "key": step.key, "cache": rows[-1]["cache"], "stages": rows, "summary": {}}
-    )
-
-
-HELP = {
-    "rewire": (
-        "Rewire a digraph so that its random walk is irreducible.",
-        "cgnn rewire --dataset demo",
-    ),
-    "dilap": (
-        "Transition matrix, Perron vector and digraph Laplacian of the rewired graph.",
-        "cgnn dilap --dataset demo --form incidence",
-    ),
-    "commute": (
-        "Hitting times, commute times and weights on the edges of the graph.",
-        "cgnn commute --dataset demo --rank 5",
-    ),
-    "train": (
-        "Train a model on every split; takes the newest commute artifact if no dataset is named.",
-        "cgnn train --layers 2 --hidden 64",
-    ),
-    "eval": (
-        "Score a trained model on the test nodes of its splits.",
-        "cgnn eval --dataset demo --json",
-    ),
-}
+TIMES = ("hitting", "hitting_back", "commute")
+PAIRS_HELP = "Instead of the edges, exact times of the pairs in this file (source,target; your ids), as CSV."
+PairsOption = Annotated[Path | None, option("--pairs", PAIRS_HELP, INPUT_PANEL, metavar="FILE")]
+TOP_HELP = "Also show so many edges with the shortest commute times."
+TopOption = Annotated[int | None, option("--top", TOP_HELP, OUTPUT_PANEL, min=1)]
 
 
 def register(app: typer.Typer) -> None:
     """Add the five stage commands to the application."""
-    for target in COMMANDS:
-        _register_stage(app, target)
+    for name, stage in STAGES.items():
+        if name in COMMANDS:
+            command(
+                app,
+                name,
+                _stage_command(name),
+                help=stage.help,
+                brief=f"{stage.help} [green]{stage.example}[/green]",
+                example=stage.example,
+                panel="Stages, in order",
+                extra=options.config_parameters(*stage.compute_options, *up_to(name), *options.DATASET_SECTIONS),
+            )
 
 
-def _register_stage(app: typer.Typer, target: str) -> None:
-    text, example = HELP[target]
-    stages = COMMANDS[: COMMANDS.index(target) + 1]
+def _stage_command(target: str) -> Callable[..., Outcome]:
+    """The function behind the command of a stage."""
 
     def graph_stage(
         session: Session,
-        dataset: DatasetOption = None,
-        inputs: InputOption = None,
-        force: ForceOption = False,
-        dry_run: DryRunOption = False,
-        output_format: FormatOption = "h5",
+        dataset: options.Dataset = None,
+        inputs: options.Input = None,
+        force: options.Force = False,
+        dry_run: options.DryRun = False,
+        output_format: options.Format = "h5",
     ) -> Outcome:
         return learning_stage(session, inputs=inputs, force=force, dry_run=dry_run, output_format=output_format)
 
     def learning_stage(
         session: Session,
-        dataset: DatasetOption = None,
-        inputs: InputOption = None,
-        split: SplitOption = None,
-        restart: RestartOption = False,
-        force: ForceOption = False,
-        dry_run: DryRunOption = False,
-        output_format: FormatOption = "h5",
+        dataset: options.Dataset = None,
+        inputs: options.Input = None,
+        split: options.Split = None,
+        restart: options.Restart = False,
+        force: options.Force = False,
+        dry_run: options.DryRun = False,
+        output_format: options.Format = "h5",
     ) -> Outcome:
         forced = (target, "fit") if target == "train" else (target,)
-        runner = session.runner(forced=forced if force else (), restart=restart)
-        step = make_plan(session, runner, target, inputs, split, dry_run=dry_run)
-        return show_forecast(runner, step) if dry_run else deliver(session, runner, step, output_format)
+        session.configure(forced=forced if force else (), restart=restart)
+        step = make_plan(session, target, inputs, split, dry_run=dry_run)
+        return show_forecast(session, step) if dry_run else deliver(session, step, output_format)
 
     def commute_stage(
         session: Session,
-        dataset: DatasetOption = None,
-        inputs: InputOption = None,
+        dataset: options.Dataset = None,
+        inputs: options.Input = None,
         pairs: PairsOption = None,
         top: TopOption = None,
-        restart: RestartOption = False,
-        force: ForceOption = False,
-        dry_run: DryRunOption = False,
-        output_format: FormatOption = "h5",
+        restart: options.Restart = False,
+        force: options.Force = False,
+        dry_run: options.DryRun = False,
+        output_format: options.Format = "h5",
     ) -> Outcome:
-        runner = session.runner(forced=(target,) if force else (), restart=restart)
+        session.configure(forced=(target,) if force else (), restart=restart)
         if pairs is not None:
             if session.settings.given_in("commute") or top is not None or output_format == "npz":
                 raise UsageError(
                     "--pairs are solved exactly and printed", "leave --top, --format and the options of commute out"
                 )
             start = find_start(session, target, inputs, dry_run=dry_run)
-            reject_fixed_options(start, session.settings)
-            walk = walk_for_pairs(session, start)
-            return show_forecast(runner, walk) if dry_run else times_of_pairs(session, runner, walk, pairs)
-        step = make_plan(session, runner, target, inputs, None, dry_run=dry_run)
+            walk = start.find("dilap") or plan("dilap", start, options.stage_configs(session.settings), ())
+            return show_forecast(session, walk) if dry_run else _show_pairs(session, walk, pairs)
+        step = make_plan(session, target, inputs, None, dry_run=dry_run)
         if dry_run:
-            return show_forecast(runner, step)
-        outcome = deliver(session, runner, step, output_format)
-        return outcome if top is None else with_closest(runner, step, outcome, top)
+            return show_forecast(session, step)
+        outcome = deliver(session, step, output_format)
+        return outcome if top is None else _add_closest(session, step, outcome, top)
 
-    functions: dict[str, Callable[..., Outcome]] = {
-        "commute": commute_stage,
-        "train": learning_stage,
-        "eval": learning_stage,
-    }
-    command(
-        app,
-        target,
-        extra=config_parameters(*COMPUTE_OPTIONS.get(target, ("compute",)), *stages, *DATASET_SECTIONS),
-        help=text,
-        short_help=f"{text} [green]{example}[/green]",
-        epilog=f"Example: {example}",
-        rich_help_panel="Stages, in order",
-    )(functions.get(target, graph_stage))
+    if target == "commute":
+        return commute_stage
+    return learning_stage if is_after(target, "fit") else graph_stage
+
+
+def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:
+    """Exact times of the pairs in a file, as CSV."""
+    ((header, hit),) = session.workspace.obtain(walk)
+    source, target, note = session.workspace.read_pairs(walk, file)
+    if note:
+        session.talker.note(note)
+    found = session.workspace.pair_times(walk, source, target)
+    if outside := sum(map(math.isnan, found.times)):
+        session.talker.note(f"{outside:,} pairs are outside the walk and have no times")
+    parts = (found.there, found.back, found.times)
+    times = ([None if math.isnan(value) else float(value) for value in part] for part in parts)
+    names = ("source", "target", *TIMES)
+    rows = [dict(zip(names, row, strict=True)) for row in zip(source, target, *times, strict=True)]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    summary = {"pairs": rows, "residual": found.residual, **standin_mark(header)}
+    cache, stages = "hit" if hit else "miss", session.talker.stages
+    return Outcome.of(text.getvalue().rstrip("\n"), summary, key=header.key, cache=cache, stages=stages)
+
+
+def _add_closest(session: Session, step: Step, outcome: Outcome, count: int) -> Outcome:
+    """The outcome of a commute stage, with the edges of the shortest commute times."""
+    rows = session.workspace.closest_edges(step, count)
+    table = Table("source", "target", *(figure(name.replace("_", " ")) for name in TIMES))
+    table.title = "edges with the shortest commute times"
+    for row in rows:
+        table.add_row(Text(row["source"]), Text(row["target"]), *(f"{row[name]:.6g}" for name in TIMES))
+    outcome.table = table
+    outcome.values["summary"] = {**outcome.values["summary"], "closest": rows}
+    return outcome

@@ -6,80 +6,33 @@ import dataclasses
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from cgnn_cli.commands.options import (
-    COMPUTE_PANEL,
-    DATASET_SECTIONS,
-    INPUT_PANEL,
-    OUTPUT_PANEL,
-    DatasetOption,
-    SplitOption,
-    config_parameters,
-)
-from cgnn_cli.commands.session import STOPPER, Outcome, Session, command
-from cgnn_cli.commands.sweep_table import Board, accuracy_text, sorted_results, sweep_table
-from cgnn_cli.configs import ComputeConfig, option_name
+from cgnn_cli.commands import options
+from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, argument, option
+from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.sweep_table import Board, accuracy_text, sweep_table
+from cgnn_cli.configs import option_name
 from cgnn_cli.errors import CgnnError, UsageError
-from cgnn_cli.pipeline import COMMANDS
-from cgnn_cli.presets.recording import full_row, record_row
-from cgnn_cli.presets.table import FOUND, Row, packaged
+from cgnn_cli.execution.results import Run
+from cgnn_cli.pipeline import COMMANDS, role_name
+from cgnn_cli.presets.lookup import FOUND, Row
+from cgnn_cli.presets.recording import record_row
 from cgnn_cli.settings import KEYS, OF_FLAG, Settings
-from cgnn_cli.sweeps import SWEPT, Point, Range, Shard, Space, SweepFile, points_of, read_sweep, shard_of
+from cgnn_cli.sweeps import SWEPT, Point, Range, Shard, Space, SweepFile, points_of, read_sweep, separator, shard_of
+from cgnn_cli.workspace import best_first
 
-if TYPE_CHECKING:
-    from cgnn_cli.trials import Trial, TrialResult
-
-FileArgument = Annotated[
-    Path | None,
-    typer.Argument(metavar="FILE", help="The sweep in TOML: lists and ranges of values.", show_default=False),
-]
-RandomOption = Annotated[
-    int | None,
-    typer.Option(
-        "--random",
-        help="Draw so many configurations at random.",
-        show_default=False,
-        rich_help_panel=INPUT_PANEL,
-        min=1,
-    ),
-]
-SeedOption = Annotated[
-    int | None,
-    typer.Option("--sweep-seed", help="Seed of --random.", show_default="0", rich_help_panel=INPUT_PANEL, min=0),
-]
-ShardOption = Annotated[
-    str | None,
-    typer.Option(
-        "--shard",
-        metavar="I/N",
-        help="Only part I of N, from 1. Default: the place of this task in Slurm's job array, or all.",
-        show_default=False,
-        rich_help_panel=COMPUTE_PANEL,
-    ),
-]
-MinutesOption = Annotated[
-    float | None,
-    typer.Option(
-        "--max-minutes",
-        help="Begin no training after so many minutes; the same command goes on later.",
-        show_default=False,
-        rich_help_panel=COMPUTE_PANEL,
-        min=0,
-    ),
-]
-RecordOption = Annotated[
-    str | None,
-    typer.Option(
-        "--record",
-        metavar="NAME",
-        help="Write the best configuration and this search into a preset: tuned, extended, or a .toml file.",
-        show_default=False,
-        rich_help_panel=OUTPUT_PANEL,
-    ),
-]
+FileArgument = Annotated[Path | None, argument("FILE", "The sweep in TOML: lists and ranges of values.")]
+RandomOption = Annotated[int | None, option("--random", "Draw so many configurations at random.", INPUT_PANEL, min=1)]
+SeedOption = Annotated[int | None, option("--sweep-seed", "Seed of --random.", INPUT_PANEL, show_default="0", min=0)]
+SHARD_HELP = "Only part I of N, from 1. Default: the place of this task in Slurm's job array, or all."
+ShardOption = Annotated[str | None, option("--shard", SHARD_HELP, COMPUTE_PANEL, metavar="I/N")]
+MINUTES_HELP = "Begin no training after so many minutes; the same command goes on later."
+MinutesOption = Annotated[float | None, option("--max-minutes", MINUTES_HELP, COMPUTE_PANEL, min=0)]
+RECORD_HELP = "Write the best configuration and this search into a preset: tuned, extended, or a .toml file."
+RecordOption = Annotated[str | None, option("--record", RECORD_HELP, OUTPUT_PANEL, metavar="NAME")]
 
 
 def register(app: typer.Typer) -> None:
@@ -87,13 +40,14 @@ def register(app: typer.Typer) -> None:
     command(
         app,
         "sweep",
-        extra=config_parameters("compute", *COMMANDS, *DATASET_SECTIONS),
-        sweeps=True,
+        sweep,
         help="Train many configurations and compare their validation accuracy; test accuracy is never computed.",
-        short_help=f"Compare many configurations by validation accuracy. [green]{example}[/green]",
-        epilog=f"Example: {example}",
-        rich_help_panel="All stages",
-    )(sweep)
+        brief=f"Compare many configurations by validation accuracy. [green]{example}[/green]",
+        example=example,
+        panel="All stages",
+        extra=options.config_parameters("compute", *COMMANDS, *options.DATASET_SECTIONS),
+        sweeps=True,
+    )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,14 +67,14 @@ class Search:
         given = dataclasses.replace(self.session.given, flags={**self.session.given.flags, "dataset": self.dataset})
         return given.settings(preset=self.preset, point=point)
 
-    def trial(self, point: Point) -> Trial:
+    def run(self, point: Point) -> Run:
         """The training of a configuration, described by what differs from the defaults."""
-        from cgnn_cli.trials import Trial
-
         settings = self.settings(point)
         varied = [path for path, choice in self.space.items() if isinstance(choice, Range) or len(choice) > 1]
         name = "  ".join(f"{KEYS[path].name}={_plain(point[path])}" for path in varied) or "as set"
-        return Trial(name, self.dataset, _changed(settings), self.splits)
+        own = (path for path, key in KEYS.items() if key.section in SWEPT)
+        changed = {path: settings.value(path) for path in own if settings.value(path) != KEYS[path].default}
+        return Run(name, self.dataset, changed, self.splits)
 
     def command(self) -> str:
         """The command that makes this search again, wherever its settings came from."""
@@ -140,8 +94,8 @@ class Search:
 def sweep(
     session: Session,
     file: FileArgument = None,
-    dataset: DatasetOption = None,
-    split: SplitOption = None,
+    dataset: options.Dataset = None,
+    split: options.Split = None,
     count: RandomOption = None,
     sweep_seed: SeedOption = None,
     shard: ShardOption = None,
@@ -149,46 +103,39 @@ def sweep(
     record: RecordOption = None,
 ) -> Outcome:
     """Plan the configurations, train those of this shard that are missing, and show all of them."""
-    from cgnn_cli.trials import run_trials
+    from cgnn_cli.execution.scheduler import Deadline
 
     search = _search(session, read_sweep(file) if file else SweepFile(), split, count, sweep_seed)
     points = points_of(search.space, search.count, search.seed)
     part = shard_of(shard, os.environ)
     _check_record(record, part)
-    trials = [search.trial(point) for point in part.of(points)]
-    compute = session.settings.config("compute")
-    assert isinstance(compute, ComputeConfig)
+    runs = [search.run(point) for point in part.of(points)]
     of_all = f", shard {part.number} of {part.count}" if part.count > 1 else ""
     title = f"{search.dataset}: validation accuracy in %, mean ± std over the splits{of_all}"
-    with Board(session.talker, title, len(trials)) as board:
-        results = run_trials(
-            trials,
-            session.store,
-            board,
-            source=session.source_config(),
-            compute=compute,
-            max_minutes=max_minutes,
-            stopper=STOPPER,
-            listener=board,
-            finished=board.finished,
-        )
-    _refuse_if_all_failed(results)
-    best = next((result for result in sorted_results(results) if result.status == "done"), None)
-    values = _values(search, part, len(points), results, part.of(points))
-    values["cache"] = "miss" if board.computed else "hit"
+    with Board(session.talker, title, len(runs)) as board:
+        session.workspace.runner.reporter = board
+        session.workspace.scheduler.carry_out(runs, deadline=Deadline(max_minutes), finished=board.finished)
+    if runs and all(run.status == "failed" for run in runs):
+        error, text = runs[0].error, f"all {len(runs)} configurations failed; the first: {runs[0].message}"
+        raise type(error)(text, error.hint) if isinstance(error, CgnnError) else RuntimeError(text)
+    best = next((run for run in best_first(runs) if run.status == "done"), None)
+    summary = _summary(search, part, len(points), runs, part.of(points))
     if best is not None:
-        values["key"], values["summary"]["best"] = best.keys["train"], _best(session, search, best)
-        session.talker.say(f"best: {best.trial.name}, validation {accuracy_text(best)}")
-        session.talker.say(f"score it on the test nodes: {values['summary']['best']['command']}")
-    left = sum(result.status == "not run" for result in results)
+        scoring = eval_command(session, search.dataset, _written_out(best.settings))
+        figures = {"settings": best.settings, "validation_accuracy": _spread(best), "command": scoring}
+        summary["best"] = {"name": best.name, **figures}
+        session.talker.say(f"best: {best.name}, validation {accuracy_text(best)}")
+        session.talker.say(f"score it on the test nodes: {scoring}")
+    left = sum(result.status == "not run" for result in runs)
     if left:
         session.talker.note(f"{left} configurations are left; run the same command again to go on")
     if part.count > 1:
         session.talker.say("this is one shard; without --shard the same command shows all that is done")
     if record and best is not None and not left:
-        _record(search, record, best, points[trials.index(best.trial)], len(points))
+        _record(search, record, best, points[runs.index(best)], len(points))
         session.talker.say(f"recorded in the preset {record}")
-    return Outcome(sweep_table(results, title), values)
+    cache = "miss" if board.computed else "hit"
+    return Outcome.of(sweep_table(runs, title), summary, key=best.checkpoint if best else None, cache=cache)
 
 
 def _search(session: Session, file: SweepFile, splits: list[int] | None, count: int | None, seed: int | None) -> Search:
@@ -200,8 +147,8 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
             name = option_name(KEYS[path].name)
             raise UsageError(f"{path} is to vary, and {name} gives it one value", "leave one of them out")
     space = {path: choice for path, choice in file.space.items() if path not in settings.given} | session.space
-    dataset = settings.value("dataset") if "dataset" in settings.given else values.get("dataset")
-    dataset = dataset or settings.value("dataset")
+    in_file = None if "dataset" in settings.given else values.get("dataset")
+    dataset = in_file or settings.value("dataset")
     if not dataset:
         raise UsageError("sweep needs a --dataset", "`cgnn data list` shows them; `--dataset demo` always works")
     chosen = values.get("splits", []) if splits is None else splits
@@ -218,12 +165,6 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
     )
 
 
-def _changed(settings: Settings) -> dict[str, Any]:
-    """The options of the stages that differ from their defaults."""
-    own = (path for path, key in KEYS.items() if key.section in SWEPT)
-    return {path: settings.value(path) for path in own if settings.value(path) != KEYS[path].default}
-
-
 def _plain(value: Any) -> str:
     """A value as people write it, without loss: 1e-05, 0.5, true."""
     if isinstance(value, float) and float(f"{value:g}") == value:
@@ -235,16 +176,7 @@ def _listed(path: str, choice: Any) -> str:
     """A choice as `--set` takes it."""
     if isinstance(choice, Range):
         return choice.text()
-    separator = ";" if isinstance(KEYS[path].default, str) and "," in KEYS[path].default else ","
-    return separator.join(_plain(value) for value in choice)
-
-
-def _refuse_if_all_failed(results: list[TrialResult]) -> None:
-    """Raise what the first configuration failed with, if none did better."""
-    if not results or any(result.status != "failed" for result in results):
-        return
-    error, text = results[0].error, f"all {len(results)} configurations failed; the first: {results[0].message}"
-    raise type(error)(text, error.hint) if isinstance(error, CgnnError) else RuntimeError(text)
+    return separator(KEYS[path]).join(_plain(value) for value in choice)
 
 
 def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> str:
@@ -270,42 +202,30 @@ def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
     return {**defaults, **settings}
 
 
-def _best(session: Session, search: Search, best: TrialResult) -> dict[str, Any]:
-    return {
-        "name": best.trial.name,
-        "settings": best.trial.settings,
-        "validation_accuracy": _spread(best),
-        "command": eval_command(session, search.dataset, _written_out(best.trial.settings)),
-    }
+def _spread(run: Run) -> dict[str, Any]:
+    return {"mean": run.validation, "std": run.validation_deviation, "runs": len(run.splits)}
 
 
-def _spread(result: TrialResult) -> dict[str, Any]:
-    return {
-        "mean": result.mean_validation_accuracy,
-        "std": result.validation_deviation,
-        "runs": len(result.splits),
-    }
-
-
-def _values(search: Search, part: Shard, total: int, results: list[TrialResult], points: list[Point]) -> dict[str, Any]:
-    """The one object of `--json`; configurations in the order of the sweep."""
+def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: list[Point]) -> dict[str, Any]:
+    """What `--json` says; configurations in the order of the sweep."""
     rows = [
         {
-            "name": result.trial.name,
+            "name": result.name,
             "point": point,
-            "settings": result.trial.settings,
+            "settings": result.settings,
             "status": result.status,
             "message": result.message,
             "splits": result.splits,
             "validation_accuracy": _spread(result) if result.splits else None,
-            "validation_accuracy_per_split": result.validation_accuracy,
+            "validation_accuracy_per_split": result.validation_accuracies,
             "epochs": result.epochs,
-            "seconds": result.seconds,
-            "keys": result.keys,
+            "seconds": result.fit_seconds,
+            "keys": {"train": result.checkpoint}
+            | {role_name("fit", split): fit.key for split, fit in result.fits.items()},
         }
-        for result, point in zip(results, points, strict=True)
+        for result, point in zip(runs, points, strict=True)
     ]
-    summary = {
+    return {
         "dataset": search.dataset,
         "shard": f"{part.number}/{part.count}",
         "total": total,
@@ -313,7 +233,6 @@ def _values(search: Search, part: Shard, total: int, results: list[TrialResult],
         "best": None,
         "command": search.command(),
     }
-    return {"artifact": None, "key": None, "cache": "hit", "summary": summary}
 
 
 def _check_record(record: str | None, part: Shard) -> None:
@@ -326,15 +245,14 @@ def _check_record(record: str | None, part: Shard) -> None:
         raise UsageError(f"--record {record} is no preset", f"use {', '.join(FOUND)}, or the name of a .toml file")
 
 
-def _record(search: Search, name: str, best: TrialResult, point: Point, total: int) -> None:
+def _record(search: Search, name: str, best: Run, point: Point, total: int) -> None:
     """Write the winner as a row of a preset, with the search that found it."""
     settings = search.settings(point)
     found = {
-        "validation_accuracy": round(best.mean_validation_accuracy, 6),
+        "validation_accuracy": round(best.validation, 6),
         "validation_std": round(best.validation_deviation, 6),
         "splits": best.splits,
         "configurations": total,
         "command": search.command(),
     }
-    path = packaged(name) if name in FOUND else Path(name)
-    record_row(path, search.dataset, settings.value("train.model"), Row(full_row(settings), found))
+    record_row(name, search.dataset, settings.value("train.model"), Row(settings.full_row(), found))

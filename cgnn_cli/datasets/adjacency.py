@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.numerics.csr import canonical_csr
 
 
 def unit_adjacency(source: np.ndarray, target: np.ndarray, count: int) -> csr_array:

@@ -27,7 +27,10 @@ class UpstreamFile:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One benchmark graph. `folder` is its folder on a mirror and on disk; the first protocol is its default."""
+    """One benchmark graph. `folder` is its folder on a mirror and on disk; the first protocol is its default.
+
+    reader: a module of upstream/readers with `read(files) -> Graph`, or the full name of one from elsewhere.
+    """
 
     title: str
     folder: str
@@ -41,6 +44,10 @@ class Benchmark:
     paper: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+
+    @property
+    def reader_module(self) -> str:
+        return self.reader if "." in self.reader else f"cgnn_cli.datasets.upstream.readers.{self.reader}"
 
 
 GEOM_GCN = "https://raw.githubusercontent.com/graphdml-uiuc-jlu/geom-gcn/f1fc0d14b3b019c562737240d06ec83b07d16a8f"

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.datasets.splits import ratio_splits
 from cgnn_cli.graph import Graph
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.numerics.csr import canonical_csr
 
 SEED = 20250713
 COMMUNITIES = ("cinema", "cycling", "jazz", "cooking", "astronomy")

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 from cgnn_cli.configs import GraphConfig, SourceConfig
 from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN, READER_VERSION
 from cgnn_cli.errors import UpstreamError, UsageError
+from cgnn_cli.keys import artifact_key
 from cgnn_cli.pipeline import STAGES, Step
-from cgnn_cli.store.keys import artifact_key
 from cgnn_cli.store.store import Store
 
 if TYPE_CHECKING:
-    from cgnn_cli.datasets.locating import Listener
+    from cgnn_cli.datasets.upstream.locating import Listener
     from cgnn_cli.graph import Graph
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -45,23 +45,13 @@ class GraphContent:
 
 
 def graph_step(graph: Graph) -> Step:
-    """The step that provides a graph which is in memory."""
+    """The step that provides a graph which is in memory.
+
+    Its summary has the figures that later stages ask for without loading it, and where it comes from.
+    """
     from cgnn_cli.store.elements import checksum
 
-    content = GraphContent(checksum(graph.to_elements()), "standin" in graph.summary)
-    described = dataclasses.replace(graph, summary=_summary(graph))
-    return _step(content, lambda: described)
-
-
-def _step(content: GraphContent, make: Callable[[], Graph]) -> Step:
-    """The step of a graph; it is made at most once, also where its figures are asked for before it is published."""
-    key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
-    return Step(STAGES["graph"], content, {}, key, make=cache(make))
-
-
-def _summary(graph: Graph) -> dict[str, Any]:
-    """The figures of a graph that later stages ask for without loading it, and where it comes from."""
-    return {
+    summary = {
         "nodes": graph.node_count,
         "edges": int(graph.adjacency.nnz),
         "features": 0 if graph.features is None else int(graph.features.shape[1]),
@@ -69,6 +59,15 @@ def _summary(graph: Graph) -> dict[str, Any]:
         "splits": graph.split_count,
         **{name: graph.summary[name] for name in RECORDED if name in graph.summary},
     }
+    content = GraphContent(checksum(graph.to_elements()), "standin" in graph.summary)
+    described = dataclasses.replace(graph, summary=summary)
+    return _step(content, lambda: described)
+
+
+def _step(content: GraphContent, make: Callable[[], Graph]) -> Step:
+    """The step of a graph; it is made at most once, also where its figures are asked for before it is published."""
+    key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
+    return Step(STAGES["graph"], content, {}, key, make=cache(make))
 
 
 def remember(store: Store, name: str, step: Step, source: dict[str, Any], summary: dict[str, Any]) -> None:
@@ -109,14 +108,14 @@ class Datasets:
             return base
 
         def make() -> Graph:
-            from cgnn_cli.datasets.variants import variant
+            from cgnn_cli.datasets.forms import variant
 
             graph = self.obtain(base) if self.obtain else _made(base)
             noted = self.store.dataset(base_name).get("summary", graph.summary)
             return variant(dataclasses.replace(graph, summary=noted), config)
 
         record_name, source = "+".join([base_name, *forms]), {"base": base.key, **config.to_dict()}
-        return self._recorded(record_name, source, make) or self._made_now(record_name, source, make)
+        return self._recorded(record_name, source, make) or self._make(record_name, source, make)
 
     def record(self, name: str, config: GraphConfig, step: Step) -> dict[str, Any]:
         """What was noted when the graph of a step was read."""
@@ -138,7 +137,7 @@ class Datasets:
 
     def _base(self, name: str) -> tuple[str, Step]:
         if name == DEMO:
-            return name, self._recorded(name, DEMO_SOURCE, _demo) or self._made_now(name, DEMO_SOURCE, _demo)
+            return name, self._recorded(name, DEMO_SOURCE, _demo) or self._make(name, DEMO_SOURCE, _demo)
         if name in BENCHMARKS:
             return self._benchmark(name)
         record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
@@ -152,36 +151,33 @@ class Datasets:
         content = BENCHMARKS[name].content
         if content is None:
             source["files"] = self._identities(name, name)
-        step = self._recorded(name, source, lambda: self._read(name))
+
+        def read() -> Graph:
+            from cgnn_cli.datasets.upstream.reading import read_benchmark
+
+            return read_benchmark(name, self.source, self.listener, lock_timeout=self.store.lock_timeout)
+
+        step = self._recorded(name, source, read)
         if step and content in (None, step.config.content):
             return name, step
         if content is not None and not self.source.accept_standin:  # the key is known before anything is read
-            return name, _step(GraphContent(content), lambda: self._read_and_remember(name, source))
+            return name, _step(GraphContent(content), lambda: _made(self._make(name, source, read)))
         standin = f"{name}+standin"
         if self.source.accept_standin:
             source["files"] = self._identities(name, standin)
-            if step := self._recorded(standin, source, lambda: self._read(name)):
+            if step := self._recorded(standin, source, read):
                 return standin, step
-        graph = self._read(name)
+        graph = read()
         source["files"] = self._identities(name, "")
         if "standin" in graph.summary:
-            return standin, self._made_now(standin, source, lambda: graph)
+            return standin, self._make(standin, source, lambda: graph)
         if content is not None:
             del source["files"]
-        return name, self._made_now(name, source, lambda: graph)
-
-    def _read(self, name: str) -> Graph:
-        from cgnn_cli.datasets.benchmarks import read_benchmark
-
-        return read_benchmark(name, self.source, self.listener, lock_timeout=self.store.lock_timeout)
-
-    def _read_and_remember(self, name: str, source: dict[str, Any]) -> Graph:
-        step = self._made_now(name, source, lambda: self._read(name))
-        return _made(step)
+        return name, self._make(name, source, lambda: graph)
 
     def _identities(self, name: str, record_name: str) -> dict[str, list[int]]:
         """What tells whether files are still those of a record: of those on disk, and of the record's for the rest."""
-        from cgnn_cli.datasets.locating import find_files
+        from cgnn_cli.datasets.upstream.locating import find_files
         from cgnn_cli.store.disk import identity
 
         known = self.store.dataset(record_name).get("source", {}).get("files", {}) if record_name else {}
@@ -196,7 +192,8 @@ class Datasets:
         content = _content(record)
         return _step(content, lambda: _again(name, content, make))
 
-    def _made_now(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step:
+    def _make(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step:
+        """Make a graph now, and record it unless nothing is to be written."""
         graph = make()
         step = graph_step(graph)
         if self.obtain is not None:
@@ -230,14 +227,11 @@ def _content(record: dict[str, Any]) -> GraphContent:
 
 def _form(config: GraphConfig) -> list[str]:
     """The parts of a record's name that say which form of a dataset it is."""
-    return [
-        *(["undirected"] if config.undirected else []),
-        *([config.protocol] if config.protocol != "default" else []),
-    ]
+    return ["undirected"] * config.undirected + [config.protocol] * (config.protocol != "default")
 
 
 def _demo() -> Graph:
-    from cgnn_cli.datasets.demo import demo_graph
+    from cgnn_cli.datasets.demo import demo_graph  # not needed where the graph is in the store
 
     return demo_graph()
 
@@ -246,10 +240,8 @@ def _again(name: str, content: GraphContent, make: Callable[[], Graph]) -> Graph
     """Make the graph of a record again, whose artifact has gone."""
     step = graph_step(make())
     if step.config != content:
-        raise UpstreamError(
-            f"the graph of {name} does not come out as it did when its record was written",
-            "it was made from other files or with other library versions; use another --store",
-        )
+        hint = "it was made from other files or with other library versions; use another --store"
+        raise UpstreamError(f"the graph of {name} does not come out as it did when its record was written", hint)
     return _made(step)
 
 
@@ -259,9 +251,8 @@ def _made(step: Step) -> Graph:
 
 
 def _gone(name: str) -> Graph:
-    raise UpstreamError(
-        f"the graph of {name} is no longer in the store", f"import it again with `cgnn data import {name} ...`"
-    )
+    hint = f"import it again with `cgnn data import {name} ...`"
+    raise UpstreamError(f"the graph of {name} is no longer in the store", hint)
 
 
 def check_import_name(name: str) -> None:
@@ -269,9 +260,8 @@ def check_import_name(name: str) -> None:
     if name == DEMO or name in BENCHMARKS:
         raise UsageError(f"{name} is a dataset of cgnn's own", "choose another name")
     if not NAME_PATTERN.fullmatch(name):
-        raise UsageError(
-            f"{name!r} cannot be a dataset name", "use letters, digits, dots, dashes and underscores, at most 100"
-        )
+        hint = "use letters, digits, dots, dashes and underscores, at most 100"
+        raise UsageError(f"{name!r} cannot be a dataset name", hint)
 
 
 def name_of(store: Store, graph_key: str, asked: str | None = None) -> str | None:

@@ -23,9 +23,8 @@ def parse_ratio(text: str) -> Ratio:
     except ValueError:
         parts = []
     if len(parts) != 3 or not all(math.isfinite(part) and part > 0 for part in parts) or math.isinf(sum(parts)):
-        raise UsageError(
-            f"--split-ratio must be three positive numbers, train/validation/test, got {text!r}", "for example 48/32/20"
-        )
+        hint = "for example 48/32/20"
+        raise UsageError(f"--split-ratio must be three positive numbers, train/validation/test, got {text!r}", hint)
     train, validation, test = (part / sum(parts) for part in parts)
     return train, validation, test
 
@@ -39,10 +38,8 @@ def ratio_splits(labels: np.ndarray, ratio: Ratio, count: int, seed: int) -> np.
     shares = zip(SPLIT_PARTS.items(), ratio, strict=True)
     empty = [part for (part, code), share in shares if share > 0 and not (splits[0] == code).any()]
     if empty:
-        raise DataError(
-            f"a split by ratio leaves no {' and no '.join(empty)} nodes: no class has 3 labelled nodes",
-            "label more nodes, merge classes, or give the splits with --splits",
-        )
+        message = f"a split by ratio leaves no {' and no '.join(empty)} nodes: no class has 3 labelled nodes"
+        raise DataError(message, "label more nodes, merge classes, or give the splits with --splits")
     return splits
 
 

@@ -1,13 +1,12 @@
 """Structural features for graphs that come without any: how a node lies in the graph, and nothing else."""
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from scipy.sparse import csr_array, diags_array
 
 from cgnn_cli.numerics.blocks import row_blocks
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.numerics.threads import in_threads
+from cgnn_cli.resources import allowed_cores
 
 STRUCTURAL_NAMES = ("log_in_degree", "log_out_degree", "pagerank", "return_2", "return_3", "return_4")
 DAMPING = 0.85
@@ -46,7 +45,10 @@ def _steps(adjacency: csr_array) -> csr_array:
 
 
 def pagerank(steps: csr_array) -> np.ndarray:
-    """PageRank of a transition matrix whose empty rows are dangling: the walk jumps from them anywhere."""
+    """PageRank of a transition matrix whose empty rows are dangling: the walk jumps from them anywhere.
+
+    A plain iteration, not `perron_vector` with its certificate: it never fails, and its bits are in the keys of graphs.
+    """
     count = steps.shape[0]
     dangling = np.diff(steps.indptr) == 0
     backward = csr_array(steps.T)
@@ -75,8 +77,8 @@ def return_probabilities(walk: csr_array) -> tuple[np.ndarray, ...]:
         rows, columns = walk[part] @ walk, backward[part] @ backward
         return _row_dots(rows, backward[part]), _row_dots(rows, columns)
 
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, MOST_THREADS)) as pool:  # scipy lets other threads run
-        three, four = zip(*pool.map(diagonals, row_blocks(products, BLOCK_PRODUCTS)), strict=True)
+    blocks, jobs = row_blocks(products, BLOCK_PRODUCTS), min(allowed_cores(), MOST_THREADS)
+    three, four = zip(*in_threads(diagonals, blocks, jobs), strict=True)
     return two, np.concatenate(three), np.concatenate(four)
 
 
@@ -86,12 +88,9 @@ def _row_dots(left: csr_array, right: csr_array) -> np.ndarray:
 
 def _products(walk: csr_array, backward: csr_array) -> np.ndarray:
     """The multiplications that each row of P^2 takes, both ways."""
-    forth, back = (_pattern(matrix) @ np.diff(matrix.indptr).astype(np.float64) for matrix in (walk, backward))
+    ones = [csr_array((np.ones(each.nnz), each.indices, each.indptr), shape=each.shape) for each in (walk, backward)]
+    forth, back = (pattern @ np.diff(pattern.indptr).astype(np.float64) for pattern in ones)
     return forth + back
-
-
-def _pattern(matrix: csr_array) -> csr_array:
-    return csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
 def _standardise(column: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import LinearOperator, bicgstab, splu
 
-from cgnn_cli.numerics.transition import row_of_entries
+from cgnn_cli.numerics.csr import row_of_entries
 from cgnn_cli.numerics.walk import Walk
 
 MOST_ENTRIES = 3

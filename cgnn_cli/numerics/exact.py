@@ -19,6 +19,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 from cgnn_cli.errors import NumericalError, ResourceError
+from cgnn_cli.numerics.csr import ones_on
 from cgnn_cli.numerics.walk import Walk
 
 BLOCK_BYTES = 1 << 26
@@ -93,7 +94,10 @@ def _sparse_hitting(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same by sparse factors, where a bound of their size and of the work allows it."""
     pairs = ByGoal.of(source, target)
-    states = _order(walk, int(np.argmax(perron)))
+    others = np.delete(np.arange(walk.size), int(np.argmax(perron)))  # all states but the ground
+    part = ones_on(walk.sparse)[others][:, others]
+    # An order of a narrow envelope.
+    states = others[reverse_cuthill_mckee(csr_array(part + part.T), symmetric_mode=True)]
     system = csc_array((eye_array(walk.size, format="csr") - walk.sparse)[states][:, states])
     widths = _envelope(system)
     entries = len(states) + 2 * int(widths.sum())
@@ -114,14 +118,6 @@ def _sparse_hitting(
             values = grounded[position[goal], column] - grounded[position[pairs.starts_of(number)], column]
             hitting[pairs.bounds[number] : pairs.bounds[number + 1]] = values / perron[goal]
     return pairs.split(hitting)
-
-
-def _order(walk: Walk, ground: int) -> np.ndarray:
-    """All states but the ground, in an order of a narrow envelope."""
-    others = np.delete(np.arange(walk.size), ground)
-    pattern = csr_array((np.ones(walk.sparse.nnz), walk.sparse.indices, walk.sparse.indptr), shape=walk.sparse.shape)
-    part = pattern[others][:, others]
-    return others[reverse_cuthill_mckee(csr_array(part + part.T), symmetric_mode=True)]
 
 
 def _envelope(system: csc_array) -> np.ndarray:

@@ -4,12 +4,8 @@ The kernel of I - P is the constant vector, which cancels in every difference of
 Sums are taken by `einsum`, never by BLAS: a solve gives the same bits with any number of threads and in any process.
 """
 
-from __future__ import annotations
-
-import warnings
-from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, gmres
@@ -22,10 +18,6 @@ MOST_RESTARTS = 10
 GMRES_BASIS = 200
 GMRES_BYTES = 1 << 29  # what the basis may take
 GMRES_CYCLES = 5
-WORTH_PROCESSES = 50_000_000  # entries of P times solves: some 7 seconds of work, against 2 or 3 to start processes
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -83,30 +75,6 @@ def solve(
     return Solved(best.x, best.iterations, relative)
 
 
-def in_order(function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int, work: float) -> Generator[Result]:
-    """The results for all items in their order, from several processes where the work is worth them."""
-    if jobs <= 1 or work < WORTH_PROCESSES:
-        yield from map(function, items)
-        return
-    from joblib import delayed
-
-    yield from from_processes((delayed(function)(item) for item in items), jobs)
-
-
-def from_processes(calls: Iterable[Any], jobs: int) -> Generator[Any]:
-    """The results of joblib's delayed calls in their order; what is begun but not asked for is dropped silently."""
-    from joblib import Parallel
-
-    results = Parallel(n_jobs=jobs, return_as="generator")(calls)
-    try:
-        # Not the results themselves, which would be closed outside of the block below.
-        yield from (result for result in results)
-    finally:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", r"\d+ tasks (have been successfully|which were still)", UserWarning)
-            results.close()
-
-
 def _dot(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.einsum("i,i->", a, b))
 
@@ -134,7 +102,8 @@ def _bicgstab(walk: Operator, rhs: np.ndarray, best: _Best, goal: float, most: i
         while best.iterations < most and abs(rho) > BREAKDOWN * shadow_norm * _norm(r):
             best.iterations += 1
             v = p - walk.apply(p)
-            alpha = _quotient(rho, _dot(shadow, v))
+            across = _dot(shadow, v)
+            alpha = rho / across if across else np.nan
             s = r - alpha * v
             t = s - walk.apply(s)
             t_norm, s_norm = _norm(t), _norm(s)
@@ -158,10 +127,6 @@ def _bicgstab(walk: Operator, rhs: np.ndarray, best: _Best, goal: float, most: i
             p += r
     for candidate in (x, kept):
         _keep(walk, rhs, candidate, best)
-
-
-def _quotient(a: float, b: float) -> float:
-    return a / b if b else np.nan
 
 
 def _gmres(walk: Operator, rhs: np.ndarray, best: _Best, goal: float) -> None:

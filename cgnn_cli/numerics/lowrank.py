@@ -52,7 +52,10 @@ def truncated_svd(
     """
     count = matrix.shape[0]
     products = 0
-    straight, transposed = _operators(matrix, symmetric, jobs)
+    straight = RowBlocks(matrix, jobs) if isinstance(matrix, csr_array) else matrix
+    transposed = straight
+    if not symmetric:
+        transposed = RowBlocks(csr_array(matrix.T.tocsr()), jobs) if isinstance(matrix, csr_array) else matrix.H
 
     def forward(x: np.ndarray) -> np.ndarray:
         nonlocal products
@@ -75,18 +78,10 @@ def truncated_svd(
     left, singular, right, image = (_symmetric_triplets if symmetric else _general_triplets)(forward, backward, basis)
     defect = np.linalg.norm(image - right * singular, axis=0)
     residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
+    all_kept = rank == count or singular[-1] <= singular[0] * count * np.finfo(float).eps
+    gap = 1.0 if all_kept else float(max(singular[-1] - cut, 0.0) / singular[0])
     signs = _signs(right)
-    return TruncatedSvd(left * signs, singular, right * signs, residual, products, _gap(singular, cut, count))
-
-
-def _operators(
-    matrix: csr_array | LinearOperator, symmetric: bool, jobs: int
-) -> tuple[RowBlocks | LinearOperator, RowBlocks | LinearOperator]:
-    """What multiplies by T and by its transpose."""
-    if not isinstance(matrix, csr_array):
-        return matrix, matrix if symmetric else matrix.H
-    straight = RowBlocks(matrix, jobs)
-    return straight, straight if symmetric else RowBlocks(csr_array(matrix.T.tocsr()), jobs)
+    return TruncatedSvd(left * signs, singular, right * signs, residual, products, gap)
 
 
 def _dense_basis(dense: np.ndarray, rank: int, symmetric: bool) -> tuple[np.ndarray, float]:
@@ -148,12 +143,6 @@ def _largest(leftover: Product, start: np.ndarray, kept: float = np.inf) -> floa
         with suppress(ArpackNoConvergence):
             value = _eigsh(leftover, 1, start, GAP_GOAL, MOST_RESTARTS, LEFTOVER_BASIS)[0][0]
     return float(value)
-
-
-def _gap(singular: np.ndarray, cut: float, count: int) -> float:
-    if len(singular) == count or singular[-1] <= singular[0] * count * np.finfo(float).eps:
-        return 1.0
-    return float(max(singular[-1] - cut, 0.0) / singular[0])
 
 
 def _eigsh(

@@ -13,9 +13,9 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.errors import StoppedEarly
 from cgnn_cli.numerics.blocks import row_blocks
+from cgnn_cli.numerics.csr import ones_on, row_of_entries
 from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
 from cgnn_cli.numerics.threads import in_threads
-from cgnn_cli.numerics.transition import row_of_entries
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Snapshot, Watch
 
@@ -61,7 +61,7 @@ class Plan:
 def make_plan(matrix: csr_array, rows: np.ndarray, entries: np.ndarray, steps: int, earlier: int) -> Plan:
     """The cheapest way to at most `entries` entries of each row, and its cost; an upper bound beyond two steps."""
     size, lengths = matrix.shape[0], np.diff(matrix.indptr).astype(np.float64)
-    ones = csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    ones = ones_on(matrix)
     held, flops, dense_flops, dense_from, hubs = lengths[rows], 0.0, 0, steps + 1, np.zeros(0, np.int64)
     walks = lengths
     for power in range(2, steps + 1):
@@ -122,10 +122,7 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
             if stopped or watch.snapshot_due():
                 watch.save(Snapshot({"kept": kept}, {"epoch": number, "row": stop, "unit": "block"}))
             if stopped:
-                raise StoppedEarly(
-                    f"stopped after {stop} of {len(plan.rows)} rows of the series; the state is saved",
-                    "run the same command again to go on",
-                )
+                raise StoppedEarly(f"stopped after {stop} of {len(plan.rows)} rows of the series; the state is saved")
     return kept
 
 
@@ -139,7 +136,11 @@ def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, 
             values = (wanted.indices == plan.rows[line]).astype(float)
         elif power >= plan.dense_from:
             assert transposed is not None
-            block = transposed @ (_dense_columns(block) if isinstance(block, csr_array) else block)
+            if isinstance(block, csr_array):
+                columns = np.zeros((block.shape[1], block.shape[0]))
+                columns[block.indices, row_of_entries(block)] = block.data
+                block = columns
+            block = transposed @ block
             values = block[wanted.indices, line]
         elif power == 2 and len(plan.hubs):
             values = _square_with_hubs(block, matrix, plan.hubs, wanted)
@@ -152,13 +153,6 @@ def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, 
         if power == plan.earlier:
             kept[2] = values
     return kept
-
-
-def _dense_columns(block: csr_array) -> np.ndarray:
-    """The transpose of a sparse block as an array."""
-    dense = np.zeros((block.shape[1], block.shape[0]))
-    dense[block.indices, row_of_entries(block)] = block.data
-    return dense
 
 
 def _square_with_hubs(block: csr_array, matrix: csr_array, hubs: np.ndarray, wanted: Pattern) -> np.ndarray:

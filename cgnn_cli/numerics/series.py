@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.errors import ResourceError
 from cgnn_cli.numerics.masked import Pattern
-from cgnn_cli.numerics.powers import KEPT, STATE, Plan, kept_entries, make_plan
+from cgnn_cli.numerics.powers import KEPT, Plan, kept_entries, make_plan
 from cgnn_cli.numerics.threads import run_in_threads, slices
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Watch
@@ -28,17 +28,6 @@ LARGEST_RATIO = 0.95
 NUMBER_BITS = 31  # pairs are numbered in so many bits
 LARGEST_NUMBER = (1 << NUMBER_BITS) - 1
 PAIRS_AT_A_TIME = 1 << 14  # whose lines stay in the cache
-PAIR_BYTES = 176  # of all arrays over the pairs: patterns, places, kept lines, times
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a series takes: multiplications, and bytes beside and within the working memory that it is given."""
-
-    flops: int
-    work: float  # the same in multiplications between sparse matrices, 20 to 50 ns each; dense ones are cheaper
-    held: int  # arrays over the pairs and states
-    working: int  # the largest row, which is the least that can be worked on
 
 
 @dataclass(frozen=True)
@@ -58,15 +47,11 @@ class Series:
         return self.tail_there is not None
 
 
-def series_cost(walk: Walk, steps: int, source: np.ndarray, target: np.ndarray) -> Cost:
-    """The cost before any product is made: exact up to two steps, an upper bound for more."""
-    plan = plan_series(walk, steps, source, target)
-    working = int(plan.row_bytes.max(initial=0)) + STATE * walk.size
-    return Cost(plan.flops, plan.work, PAIR_BYTES * len(source) + 8 * (KEPT + 2 * steps) * walk.size, working)
-
-
 def plan_series(walk: Walk, steps: int, source: np.ndarray, target: np.ndarray) -> Plan:
-    """The plan for the states that are in any pair: of each, its entries with the others and on the diagonal."""
+    """The plan for the states that are in any pair: of each, its entries with the others and on the diagonal.
+
+    Its cost is exact up to two steps, and an upper bound for more.
+    """
     entries = np.bincount(source, minlength=walk.size) + np.bincount(target, minlength=walk.size)
     rows = np.flatnonzero(entries)
     return make_plan(walk.sparse, rows, entries[rows] + 1, steps, earlier_step(steps))

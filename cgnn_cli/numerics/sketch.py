@@ -16,8 +16,6 @@ contradicts its tail by 3 sigma, tau^2 is (m - tail)^2 - sigma^2 at least: the p
 take the same w.
 """
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -25,8 +23,9 @@ from functools import partial
 import numpy as np
 
 from cgnn_cli.errors import ResourceError, StoppedEarly
-from cgnn_cli.numerics.krylov import in_order, solve
+from cgnn_cli.numerics.krylov import solve
 from cgnn_cli.numerics.series import Series
+from cgnn_cli.numerics.threads import in_order
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Snapshot, Watch
 
@@ -49,7 +48,6 @@ class Sketch:
     error: np.ndarray
     residuals: np.ndarray
     iterations: np.ndarray
-    doubt: float | None  # rho
 
 
 def sketch_times(
@@ -74,16 +72,15 @@ def sketch_times(
     base = 1 / perron[source] + 1 / perron[target]
     mean = means.sum(axis=0) / base
     error = _standard_error(mean, sums[2], probes)
-    doubt = None
     if start is not None:
         if start.tail_there is not None and start.tail_back is not None:
             tails = np.stack([start.tail_there, start.tail_back])
             states = int(np.count_nonzero(np.bincount(np.concatenate([source, target]))))
-            doubt, weight, error = _weigh(mean, error, tails.sum(axis=0) / base, states)
+            weight, error = _weigh(mean, error, tails.sum(axis=0) / base, states)
             means = weight * (means - tails)
         means[0] += start.there
         means[1] += start.back
-    return Sketch(means[0], means[1], means[0] + means[1], error * base, residuals, iterations, doubt)
+    return Sketch(means[0], means[1], means[0] + means[1], error * base, residuals, iterations)
 
 
 def probe_vector(size: int, seed: int, number: int) -> np.ndarray:
@@ -133,10 +130,7 @@ def _probe_sums(
                 elements = {"sums": sums, "residuals": residuals[:done], "iterations": iterations[:done]}
                 watch.save(Snapshot(elements, {"epoch": done, "unit": "probe"}))
             if stopped:
-                raise StoppedEarly(
-                    f"stopped after {done} of {probes} probes; the state is saved",
-                    "run the same command again to go on",
-                )
+                raise StoppedEarly(f"stopped after {done} of {probes} probes; the state is saved")
     return sums, residuals, iterations
 
 
@@ -180,28 +174,27 @@ def _standard_error(mean: np.ndarray, squares: np.ndarray, probes: int) -> np.nd
     return np.sqrt(variance)
 
 
-def _weigh(mean: np.ndarray, error: np.ndarray, tail: np.ndarray, states: int) -> tuple[float, np.ndarray, np.ndarray]:
-    """rho, the weight of the mean over the probes against the tail, and the standard error of the mixture."""
+def _weigh(mean: np.ndarray, error: np.ndarray, tail: np.ndarray, states: int) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of the mean over the probes against the tail, and the standard error of the mixture."""
     squares = np.square(tail) + np.square(np.median(np.abs(tail)) if len(tail) else 0.0)
     noise, missed = np.square(error), np.square(mean - tail)
     measured = bool(squares.any() and np.isfinite(noise).all())
-    doubt = 1.0
-    if measured:
-        doubt = max(float(np.sqrt(max((missed - noise).sum(), 0.0) / squares.sum())), LEAST_DOUBT)
-    prior = doubt**2 * squares
+    prior = (tail_doubt(squares, noise, missed) if measured else 1.0) ** 2 * squares
     # Nothing is known of a tail where all are 0: there the probes stand alone.
     known = prior > 0
     if measured:
-        prior = np.where(known, _doubted(prior, noise, missed, states), 0.0)
+        # tau^2: the prior variance of the tails with what the probes show, or could not show, of larger errors.
+        total = np.maximum(prior + noise, np.finfo(float).tiny)
+        shown, unit = (missed / total - 1).sum(), (noise / total).sum()
+        share = np.sqrt(2 / states) + (max(float(shown / unit), 0.0) if unit > 0 else 0.0)
+        wide = prior + share * noise
+        wide = np.where(missed > CONTRADICTION**2 * noise, np.maximum(wide, missed - noise), wide)
+        prior = np.where(known, wide, 0.0)
     ratio = np.divide(error, np.sqrt(prior), out=np.zeros_like(error), where=known)
     weight = 1 / (1 + np.square(ratio))
-    return doubt, weight, np.where(known, np.sqrt(prior * (1 - weight)), error)
+    return weight, np.where(known, np.sqrt(prior * (1 - weight)), error)
 
 
-def _doubted(prior: np.ndarray, noise: np.ndarray, missed: np.ndarray, states: int) -> np.ndarray:
-    """tau^2: the prior variance of the tails with what the probes show, or could not show, of larger errors."""
-    total = np.maximum(prior + noise, np.finfo(float).tiny)
-    shown, unit = (missed / total - 1).sum(), (noise / total).sum()
-    share = np.sqrt(2 / states) + (max(float(shown / unit), 0.0) if unit > 0 else 0.0)
-    wide = prior + share * noise
-    return np.where(missed > CONTRADICTION**2 * noise, np.maximum(wide, missed - noise), wide)
+def tail_doubt(squares: np.ndarray, noise: np.ndarray, missed: np.ndarray) -> float:
+    """rho: how wrong tails of some squared size are, from their squared distance to the means and its noise."""
+    return max(float(np.sqrt(max((missed - noise).sum(), 0.0) / squares.sum())), LEAST_DOUBT)

@@ -1,7 +1,10 @@
-"""Work in threads. The compiled loops of numpy and scipy leave the interpreter free, so that nothing need be copied."""
+"""Work in threads or processes: no other module starts any. Callers take their number from `resources.thread_count`.
 
-from __future__ import annotations
+The compiled loops of numpy and scipy leave the interpreter free, so that threads need no copies. Krylov solves spend
+their time between short vector operations: two threads are no faster than one there, two processes 1.6 times.
+"""
 
+import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +17,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.numerics.masked import add_product
 
 WORTH_THREADS = 1_000_000  # entries of a matrix whose product with a vector takes longer than the start of threads
+WORTH_PROCESSES = 50_000_000  # entries of P times solves: some 7 seconds of work, against 2 or 3 to start processes
 CACHED_STATES = 3 << 19  # whose values, 12 MiB of them, a shared cache holds
 
 Item = TypeVar("Item")
@@ -45,6 +49,26 @@ def run_in_threads(function: Callable[[Item], None], items: Iterable[Item], jobs
         pass
 
 
+def in_order(function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int, work: float) -> Generator[Result]:
+    """The results for all items in their order, from several processes where the work is worth them.
+
+    What is begun but not asked for is dropped silently.
+    """
+    if jobs <= 1 or work < WORTH_PROCESSES:
+        yield from map(function, items)
+        return
+    from joblib import Parallel, delayed
+
+    results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(item) for item in items)
+    try:
+        # Not the results themselves, which would be closed outside of the block below.
+        yield from (result for result in results)
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"\d+ tasks (have been successfully|which were still)", UserWarning)
+            results.close()
+
+
 def slices(count: int, length: int) -> Generator[slice]:
     """The numbers from 0 to before `count` in slices of at most `length`."""
     yield from (slice(start, min(start + length, count)) for start in range(0, count, length))
@@ -63,10 +87,15 @@ class RowBlocks:
         ends = [0, *np.searchsorted(matrix.indptr, shares).tolist(), matrix.shape[0]]
         self.rows = [slice(start, stop) for start, stop in pairwise(ends)]
         self.columns = list(slices(matrix.shape[1], CACHED_STATES))
-        self.blocks = list(in_threads(lambda rows: self._cut(_rows(matrix, rows)), self.rows, self.jobs))
 
-    def _cut(self, block: csr_array) -> list[csr_array]:
-        return [block[:, columns] for columns in self.columns] if len(self.columns) > 1 else [block]
+        def cut(rows: slice) -> list[csr_array]:
+            indptr = matrix.indptr[rows.start : rows.stop + 1]
+            entries = slice(int(indptr[0]), int(indptr[-1]))  # which are not copied
+            parts = (matrix.data[entries], matrix.indices[entries], indptr - indptr[0])
+            block = csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]))
+            return [block[:, columns] for columns in self.columns] if len(self.columns) > 1 else [block]
+
+        self.blocks = list(in_threads(cut, self.rows, self.jobs))
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
         product = np.zeros((self.shape[0], *x.shape[1:]))
@@ -77,11 +106,3 @@ class RowBlocks:
 
         run_in_threads(fill, range(self.jobs), self.jobs)
         return product
-
-
-def _rows(matrix: csr_array, rows: slice) -> csr_array:
-    """Some rows, without a copy of their entries."""
-    indptr = matrix.indptr[rows.start : rows.stop + 1]
-    entries = slice(int(indptr[0]), int(indptr[-1]))
-    parts = (matrix.data[entries], matrix.indices[entries], indptr - indptr[0])
-    return csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]))

@@ -1,7 +1,5 @@
 """How far times are from the truth, measured on sampled pairs by exact solves."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from cgnn_cli.numerics.exact import ByGoal
-from cgnn_cli.numerics.krylov import in_order
-from cgnn_cli.numerics.pairs import pair_times
+from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.series import earlier_step, tails
+from cgnn_cli.numerics.threads import in_order
 from cgnn_cli.numerics.walk import Walk
 
 FIRST_STEPS = 8
@@ -42,12 +40,7 @@ def verify(
     chosen = sample(usable, count, seed)
     exact = pair_times(walk, perron, source[chosen], target[chosen], dense=False, jobs=jobs, progress=progress)
     hitting = compare(np.concatenate([there[chosen], back[chosen]]), np.concatenate([exact.there, exact.back]))
-    return {
-        "edges": len(chosen),
-        **compare(times[chosen], exact.times),
-        "hitting": hitting,
-        "residual": exact.residual,
-    }
+    return {"edges": len(chosen), **compare(times[chosen], exact.times), "hitting": hitting, "residual": exact.residual}
 
 
 def sample(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:

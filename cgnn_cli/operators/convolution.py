@@ -10,25 +10,15 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.table import direction_of
-from cgnn_cli.operators.neighbours import edge_entries as entries
-from cgnn_cli.operators.neighbours import edges_of, transposed, with_self_loops
-from cgnn_cli.operators.normalise import degree_root, degrees, symmetric_root
-
-__all__ = ["entries", "make"]
+from cgnn_cli.operators.normalise import edges_of, symmetric_root, transposed, with_self_loops
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
     """One matrix, `step`."""
-    pattern, direction = edges_of(graph, config), direction_of(config)
+    pattern, direction = edges_of(graph, config), config.resolved_direction
     if direction == "undirected":
         return {"step": symmetric_root(with_self_loops(pattern))}
-    return {"step": one_way(pattern, direction, _own_degrees)}
-
-
-def _own_degrees(pattern: csr_array) -> csr_array:
-    out, _ = degrees(pattern)
-    return degree_root(pattern, out, out)
+    return {"step": one_way(pattern, direction, symmetric_root)}
 
 
 def one_way(pattern: csr_array, direction: str, normalise: Callable[[csr_array], csr_array]) -> csr_array:

@@ -11,8 +11,8 @@ from scipy.special import ndtri
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import ones_on, transposed
-from cgnn_cli.operators.normalise import degrees, inverse_or_zero, row_mean
+from cgnn_cli.numerics.csr import ones_on
+from cgnn_cli.operators.normalise import degrees, inverse_or_zero, row_mean, transposed
 
 COLUMNS = 8
 LARGEST = 3.0
@@ -20,33 +20,18 @@ LARGEST = 3.0
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, np.ndarray]:
     """One dense array, `degrees`."""
-    raw = np.column_stack([*_own(graph), *_of_neighbours(graph)])
-    return {"degrees": np.column_stack([normal_quantiles(column) for column in raw.T])}
+    pattern, features = ones_on(graph.edges), graph.features
+    back, (out, into) = transposed(pattern), degrees(pattern)
+    mutual = np.asarray(csr_array(pattern.multiply(back)).sum(axis=1)).ravel()
+    filled = np.zeros(graph.node_count) if features is None else np.asarray((features != 0).sum(axis=1)).ravel()
+    logs = [np.log1p(out), np.log1p(into)]
+    of_neighbours = [row_mean(matrix) @ log for matrix in (pattern, back) for log in logs]  # 0 without neighbours
+    columns = [*logs, mutual * inverse_or_zero(out), filled.astype(np.float64), *of_neighbours]
+    return {"degrees": np.column_stack([normal_quantiles(column) for column in columns])}
 
 
 def entries(graph: Graph, config: TrainConfig) -> int:
     return 2 * COLUMNS * graph.node_count + 2 * int(graph.adjacency.nnz)
-
-
-def _own(graph: Graph) -> list[np.ndarray]:
-    pattern = ones_on(graph.edges)
-    out, into = degrees(pattern)
-    mutual = np.asarray(csr_array(pattern.multiply(transposed(pattern))).sum(axis=1)).ravel()
-    return [np.log1p(out), np.log1p(into), mutual * inverse_or_zero(out), _filled(graph)]
-
-
-def _filled(graph: Graph) -> np.ndarray:
-    features = graph.features
-    if features is None:
-        return np.zeros(graph.node_count)
-    return np.asarray((features != 0).sum(axis=1), dtype=np.float64).ravel()
-
-
-def _of_neighbours(graph: Graph) -> list[np.ndarray]:
-    """Nodes without neighbours of a kind have 0, as if these had no edges."""
-    pattern = ones_on(graph.edges)
-    logs = [np.log1p(degree) for degree in degrees(pattern)]
-    return [row_mean(matrix) @ log for matrix in (pattern, transposed(pattern)) for log in logs]
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:

@@ -6,19 +6,14 @@ node itself.
 
 from scipy.sparse import csr_array
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.table import direction_of
-from cgnn_cli.operators.neighbours import edge_entries as entries
-from cgnn_cli.operators.neighbours import edges_of, transposed, with_self_loops
-from cgnn_cli.operators.normalise import degree_root, degrees, row_mean
-
-__all__ = ["entries", "make"]
+from cgnn_cli.models.dirgnn import DirgnnConfig
+from cgnn_cli.operators.normalise import degree_root, degrees, edges_of, row_mean, transposed, with_self_loops
 
 
-def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+def make(graph: Graph, times: CommuteTimes | None, config: DirgnnConfig) -> dict[str, csr_array]:
     """The matrices of the directions that are asked for; `undirected` is `out` over edges both ways."""
-    pattern, direction = edges_of(graph, config), direction_of(config)
+    pattern, direction = edges_of(graph, config), config.resolved_direction
     if config.variant == "gcn":
         normalised = degree_root(pattern, *degrees(pattern))
         both = {"out": normalised, "in": transposed(normalised)}

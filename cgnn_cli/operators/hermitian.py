@@ -10,7 +10,8 @@ from scipy.sparse import csr_array, eye_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import edges_of, ones_on, transposed, with_self_loops
+from cgnn_cli.numerics.csr import ones_on
+from cgnn_cli.operators.normalise import edges_of, transposed, with_self_loops
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:

@@ -9,17 +9,25 @@ multiplied at a time, so that memory holds what is kept and never a whole produc
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
+from cgnn_cli.models.option_groups import TeleportOption
 from cgnn_cli.numerics.blocks import row_blocks
-from cgnn_cli.operators.neighbours import edge_entries, edges_of, ones_on, transposed, with_self_loops
-from cgnn_cli.operators.normalise import degrees, row_weighted_mean, symmetric_root
+from cgnn_cli.numerics.csr import ones_on
+from cgnn_cli.operators.normalise import (
+    degrees,
+    edge_entries,
+    edges_of,
+    row_weighted_mean,
+    symmetric_root,
+    transposed,
+    with_self_loops,
+)
 from cgnn_cli.operators.pagerank import check_teleport, pagerank_operator
 
 BLOCK_ENTRIES = 1 << 21
 
 
-def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+def make(graph: Graph, times: CommuteTimes | None, config: TeleportOption) -> dict[str, csr_array]:
     """The matrices `first` and `second`."""
     check_teleport(config)
     pattern = edges_of(graph, config)
@@ -45,7 +53,7 @@ def most_of_rows(looped: csr_array) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(looped @ into, count), np.minimum(looped.T @ out, count)
 
 
-def entries(graph: Graph, config: TrainConfig) -> int:
+def entries(graph: Graph, config: TeleportOption) -> int:
     """An upper bound of the entries of both matrices, and of a block."""
     most_out, most_in = most_of_rows(with_self_loops(edges_of(graph, config)))
     block = min(2 * BLOCK_ENTRIES, (most_out + most_in).sum())

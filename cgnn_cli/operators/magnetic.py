@@ -9,15 +9,14 @@ H is Hermitian. The Chebyshev polynomials are those of L - I = -H (the largest e
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import edge_entries, edges_of, transposed
-from cgnn_cli.operators.normalise import symmetric_root
+from cgnn_cli.models.magnet import MagnetConfig
+from cgnn_cli.operators.normalise import edge_entries, edges_of, symmetric_root, transposed
 
 ROUNDING = 1e-15
 
 
-def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+def make(graph: Graph, times: CommuteTimes | None, config: MagnetConfig) -> dict[str, csr_array]:
     """The matrices `real` and `imaginary`; entries that the phase makes zero are left out."""
     pattern = edges_of(graph, config)
     back = transposed(pattern)
@@ -30,7 +29,7 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
     return {"real": _without_zeros(-csr_array(real)), "imaginary": _without_zeros(-csr_array(imaginary))}
 
 
-def entries(graph: Graph, config: TrainConfig) -> int:
+def entries(graph: Graph, config: MagnetConfig) -> int:
     """An upper bound of the entries of both matrices."""
     return 2 * edge_entries(graph, config)
 

@@ -4,16 +4,11 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.table import direction_of
 from cgnn_cli.operators.convolution import one_way
-from cgnn_cli.operators.neighbours import edge_entries as entries
-from cgnn_cli.operators.neighbours import edges_of
-from cgnn_cli.operators.normalise import row_mean
-
-__all__ = ["entries", "make"]
+from cgnn_cli.operators.normalise import edges_of, row_mean
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
     """One matrix, `step`."""
-    direction = direction_of(config)
+    direction = config.resolved_direction
     return {"step": one_way(edges_of(graph, config), "out" if direction == "undirected" else direction, row_mean)}

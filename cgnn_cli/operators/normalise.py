@@ -1,9 +1,40 @@
-"""Normalised edge weights: the matrices that the models propagate over."""
+"""The edges of a graph as 0/1 matrices, in the direction that a model takes messages from, and their normalisations."""
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
-from cgnn_cli.numerics.transition import row_of_entries
+from cgnn_cli.configs import TrainConfig
+from cgnn_cli.graph import Graph
+from cgnn_cli.numerics.csr import ones_on, row_of_entries
+
+
+def transposed(matrix: csr_array) -> csr_array:
+    return csr_array(matrix.T.tocsr())
+
+
+def symmetrised(pattern: csr_array) -> csr_array:
+    """1 where an edge goes either way."""
+    return ones_on(csr_array(pattern + transposed(pattern)))
+
+
+def with_self_loops(matrix: csr_array) -> csr_array:
+    """A matrix without diagonal, plus the identity."""
+    return csr_array(matrix + eye_array(matrix.shape[0], format="csr"))
+
+
+def edges_of(graph: Graph, config: TrainConfig) -> csr_array:
+    """The edges that are walked: as they are, or both ways for `--direction undirected`; no self-loops."""
+    pattern = ones_on(graph.edges)
+    return symmetrised(pattern) if config.resolved_direction == "undirected" else pattern
+
+
+def edge_entries(graph: Graph, config: TrainConfig) -> int:
+    """An upper bound of the entries of the matrices over the edges, with self-loops.
+
+    Edges both ways count three times: the two directions are there while they are joined.
+    """
+    ways = {"both": 2, "undirected": 3}.get(config.resolved_direction, 1)
+    return ways * (int(graph.adjacency.nnz) + graph.node_count)
 
 
 def inverse_or_zero(values: np.ndarray) -> np.ndarray:
@@ -35,7 +66,7 @@ def degree_root(matrix: csr_array, row_degree: np.ndarray, column_degree: np.nda
 
 
 def symmetric_root(matrix: csr_array) -> csr_array:
-    """D^-1/2 M D^-1/2 with D the row sums of a symmetric matrix."""
+    """D^-1/2 M D^-1/2 with D the row sums of M."""
     totals = np.asarray(matrix.sum(axis=1)).ravel()
     return degree_root(matrix, totals, totals)
 

@@ -9,27 +9,34 @@ node, has this pi on its first N states, up to scale: no dense matrix is needed.
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.graph import CommuteTimes, Graph
+from cgnn_cli.models.option_groups import TeleportOption
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import teleporting_walk
-from cgnn_cli.operators.neighbours import edge_entries, edges_of, transposed, with_self_loops
-from cgnn_cli.operators.normalise import row_weighted_mean, scaled, symmetric_root
+from cgnn_cli.operators.normalise import (
+    edge_entries,
+    edges_of,
+    row_weighted_mean,
+    scaled,
+    symmetric_root,
+    transposed,
+    with_self_loops,
+)
 
 
-def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+def make(graph: Graph, times: CommuteTimes | None, config: TeleportOption) -> dict[str, csr_array]:
     """One matrix, `step`."""
     check_teleport(config)
     return {"step": pagerank_operator(edges_of(graph, config), config.teleport)}
 
 
-def entries(graph: Graph, config: TrainConfig) -> int:
+def entries(graph: Graph, config: TeleportOption) -> int:
     """An upper bound of the entries of the operator and of the walk that it is made from."""
     return 2 * edge_entries(graph, config)
 
 
-def check_teleport(config: TrainConfig) -> None:
+def check_teleport(config: TeleportOption) -> None:
     """Without jumps a walk may leave nodes for ever, and their PageRank would be 0."""
     if config.teleport == 0:
         raise UsageError(f"--model {config.model} divides by the PageRank of every node", "use a --teleport above 0")
@@ -38,12 +45,7 @@ def check_teleport(config: TrainConfig) -> None:
 def pagerank_operator(pattern: csr_array, teleport: float) -> csr_array:
     """The symmetric operator over the edges both ways and the nodes themselves."""
     looped = with_self_loops(pattern)
-    root = np.sqrt(pagerank(looped, teleport))
+    uniform = np.full(looped.shape[0], 1 / looped.shape[0])
+    root = np.sqrt(perron_vector(teleporting_walk(looped, 1 - teleport), uniform).vector)
     turned = scaled(row_weighted_mean(looped), root, 1 / root)
     return symmetric_root(csr_array((turned + transposed(turned)) / 2))
-
-
-def pagerank(looped: csr_array, teleport: float) -> np.ndarray:
-    """pi = (1 - t) pi P + t/N over edges with self-loops."""
-    count = looped.shape[0]
-    return perron_vector(teleporting_walk(looped, 1 - teleport), np.full(count, 1 / count)).vector

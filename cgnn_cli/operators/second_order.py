@@ -14,13 +14,20 @@ of a degree of 0.
 import numpy as np
 from scipy.sparse import csr_array, eye_array, vstack
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import edges_of, symmetrised, transposed, with_self_loops
-from cgnn_cli.operators.normalise import degrees, scaled, symmetric_root
+from cgnn_cli.models.dgcn import DgcnConfig
+from cgnn_cli.operators.normalise import (
+    degrees,
+    edges_of,
+    scaled,
+    symmetric_root,
+    symmetrised,
+    transposed,
+    with_self_loops,
+)
 
 
-def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+def make(graph: Graph, times: CommuteTimes | None, config: DgcnConfig) -> dict[str, csr_array]:
     """The matrices `first`, `shared-in` and `shared-out`."""
     pattern = edges_of(graph, config)
     out, into = degrees(pattern)
@@ -41,6 +48,6 @@ def root_of_product(pattern: csr_array, weight: np.ndarray) -> csr_array:
     return scaled(stacked, np.ones(stacked.shape[0]), 1 / np.sqrt(totals))
 
 
-def entries(graph: Graph, config: TrainConfig) -> int:
+def entries(graph: Graph, config: DgcnConfig) -> int:
     """An upper bound of the entries of the three matrices."""
     return 3 * (2 * int(graph.adjacency.nnz) + graph.node_count)

@@ -4,24 +4,19 @@ K_ij = cos(x_i, x_j) where j is among the k most similar nodes of i, or i among 
 nodes count: a cosine of 0 or below joins nothing, and a node without features has no neighbours here.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.operators.neighbours import transposed
-from cgnn_cli.operators.normalise import inverse_or_zero, scaled, symmetric_root
+from cgnn_cli.models.option_groups import SimilarityOptions
+from cgnn_cli.operators.normalise import inverse_or_zero, scaled, symmetric_root, transposed
 
 CELLS = 1 << 20  # of a block of cosines: 8 MiB
 DECIMALS = 12  # beyond them cosines are noise of the summation, and ties would depend on the machine
 
 
-def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, csr_array]:
+def make(graph: Graph, times: CommuteTimes | None, config: SimilarityOptions) -> dict[str, csr_array]:
     """One matrix, `knn`."""
     if graph.features is None:
         raise DataError("--knn needs features, and this graph has none", "leave --knn out")
@@ -29,7 +24,7 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
     return {"knn": symmetric_root(csr_array(nearest.maximum(transposed(nearest))))}
 
 
-def entries(graph: Graph, config: TrainConfig) -> int:
+def entries(graph: Graph, config: SimilarityOptions) -> int:
     """Each node's k both ways, and the features while they are scaled."""
     filled = 0 if graph.features is None else int(graph.features.size)
     return 2 * graph.node_count * min(config.knn, graph.node_count) + filled
@@ -40,7 +35,14 @@ def nearest_by_cosine(features: np.ndarray | csr_array, count: int) -> csr_array
     directions = unit_rows(features)
     nodes = directions.shape[0]
     size = max(1, CELLS // nodes)
-    blocks = [_largest(cosines, min(count, nodes)) for cosines in _blocks_of_cosines(directions, size)]
+    columns = directions.T if isinstance(directions, np.ndarray) else transposed(directions)
+    blocks = []
+    for start in range(0, nodes, size):
+        product = directions[start : start + size] @ columns
+        cosines = np.round(product if isinstance(product, np.ndarray) else product.toarray(), DECIMALS)
+        own = np.arange(len(cosines))
+        cosines[own, start + own] = 0  # a node is no neighbour of its own
+        blocks.append(_largest(cosines, min(count, nodes)))
     return csr_array(vstack(blocks, format="csr"))
 
 
@@ -51,17 +53,6 @@ def unit_rows(features: np.ndarray | csr_array) -> np.ndarray | csr_array:
         return dense * inverse_or_zero(np.linalg.norm(dense, axis=1))[:, None]
     sparse = csr_array(features, dtype=np.float64)
     return scaled(sparse, inverse_or_zero(np.sqrt(np.asarray(sparse.multiply(sparse).sum(axis=1)).ravel())))
-
-
-def _blocks_of_cosines(directions: np.ndarray | csr_array, size: int) -> Iterator[np.ndarray]:
-    """The cosines of some rows to all nodes, 0 for a node to itself."""
-    columns = directions.T if isinstance(directions, np.ndarray) else csr_array(directions.T.tocsr())
-    for start in range(0, directions.shape[0], size):
-        product = directions[start : start + size] @ columns
-        cosines = np.round(product if isinstance(product, np.ndarray) else product.toarray(), DECIMALS)
-        own = np.arange(len(cosines))
-        cosines[own, start + own] = 0
-        yield cosines
 
 
 def _largest(cosines: np.ndarray, count: int) -> csr_array:

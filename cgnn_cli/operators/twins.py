@@ -10,9 +10,8 @@ from scipy.sparse import csr_array, vstack
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import TEST, TRAIN, CommuteTimes, Graph
 from cgnn_cli.numerics.blocks import row_blocks
-from cgnn_cli.numerics.transition import row_of_entries
-from cgnn_cli.operators.neighbours import ones_on, transposed
-from cgnn_cli.operators.normalise import degrees
+from cgnn_cli.numerics.csr import ones_on, row_of_entries
+from cgnn_cli.operators.normalise import degrees, transposed
 
 LEAST = 0.05
 BLOCK_ENTRIES = 1 << 21  # of a block's products before the small ones are left out: about 32 MiB
@@ -33,21 +32,15 @@ def set_cosines(pattern: csr_array) -> csr_array:
     """The cosines of the rows of a 0/1 matrix, without diagonal and small ones, block by block of rows."""
     out, into = degrees(pattern)
     backward = transposed(pattern)
-    blocks = [
-        _cosines(csr_array(pattern[start:stop] @ backward), start, out)
-        for start, stop in row_blocks(pattern @ into, BLOCK_ENTRIES)
-    ]
+    blocks = []
+    for start, stop in row_blocks(pattern @ into, BLOCK_ENTRIES):
+        shared = csr_array(pattern[start:stop] @ backward)
+        row = row_of_entries(shared)
+        cosine = shared.data / np.sqrt(out[start + row] * out[shared.indices])  # sqrt(d d) is exact: twins have 1
+        kept = (cosine >= LEAST) & (shared.indices != start + row)
+        blocks.append(csr_array((cosine[kept], (row[kept], shared.indices[kept])), shape=shared.shape))
+        blocks[-1].sort_indices()
     return csr_array(vstack(blocks, format="csr"))
-
-
-def _cosines(shared: csr_array, start: int, out: np.ndarray) -> csr_array:
-    """Numbers of shared neighbours to cosines; sqrt(d d) is exact, so that twins have exactly 1."""
-    row = row_of_entries(shared)
-    cosine = shared.data / np.sqrt(out[start + row] * out[shared.indices])
-    kept = (cosine >= LEAST) & (shared.indices != start + row)
-    found = csr_array((cosine[kept], (row[kept], shared.indices[kept])), shape=shared.shape)
-    found.sort_indices()
-    return found
 
 
 def twin_share(adjacency: csr_array, splits: np.ndarray) -> float:

@@ -7,8 +7,8 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.views import GRID, view_name
-from cgnn_cli.operators.neighbours import edges_of
+from cgnn_cli.models.digcl import GRID, view_name
+from cgnn_cli.operators.normalise import edges_of
 from cgnn_cli.operators.pagerank import pagerank_operator
 
 

@@ -6,7 +6,7 @@ C_in[j, i], what the target j gives its in-neighbour i.
 """
 
 from cgnn_cli.pyg.conv import CGNNConv
-from cgnn_cli.pyg.data import data_of, graph_of
+from cgnn_cli.pyg.conversion import graph_from_pyg, graph_to_pyg
 from cgnn_cli.pyg.transform import AddCommuteTimes
 
-__all__ = ["AddCommuteTimes", "CGNNConv", "data_of", "graph_of"]
+__all__ = ["AddCommuteTimes", "CGNNConv", "graph_to_pyg", "graph_from_pyg"]

@@ -8,10 +8,10 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from cgnn_cli.errors import UsageError
-from cgnn_cli.models.directed import DirectedLayer
-from cgnn_cli.models.propagate import Input, Propagator
-from cgnn_cli.operators.commute import aggregated
-from cgnn_cli.pyg.data import scipy_of
+from cgnn_cli.models.parts.directed_layer import DirectedLayer
+from cgnn_cli.models.parts.propagate import Input, Propagator
+from cgnn_cli.operators.weighted import aggregated
+from cgnn_cli.pyg.conversion import scipy_of
 
 
 class CGNNConv(nn.Module):

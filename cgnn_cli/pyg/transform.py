@@ -15,7 +15,7 @@ from torch_geometric.transforms import BaseTransform
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, StageConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.graph import CommuteTimes
-from cgnn_cli.pyg.data import unlabelled_graph_of
+from cgnn_cli.pyg.conversion import unlabelled_graph_of
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
@@ -58,9 +58,8 @@ def _configs(options: dict[str, Any]) -> tuple[RewireConfig, DilapConfig, Commut
     for name in options:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1)
-            raise UsageError(
-                f"AddCommuteTimes has no option {name!r}", f"did you mean {near[0]!r}?" if near else ", ".join(names)
-            )
+            hint = f"did you mean {near[0]!r}?" if near else ", ".join(names)
+            raise UsageError(f"AddCommuteTimes has no option {name!r}", hint)
     made = [kind(**{name: value for name, value in options.items() if names[name] is kind}) for kind in kinds]
     return tuple(made)  # type: ignore[return-value]
 

@@ -1,28 +1,63 @@
-"""A run beside the paper's figure: which one it is to be compared with, and what stands in the way."""
+"""A run beside the figure that the paper prints for it. Which figure that is, a report is told (paper/matching.py)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.experiments.paper import PaperResult, find_result, printed_accuracy
-from cgnn_cli.experiments.remarks import PUBLISHED, SPLITS, remarks_on
-from cgnn_cli.report.runs import Run
+from cgnn_cli.execution.results import Run
+from cgnn_cli.report.table import DASH, Entry, Table, formatted
 
-PAPER_WEIGHTS = {"method": "path", "walk": "directed", "form": "incidence", "solver": "svd", "proximity": "exp"}
-PAPER_RANK = 5
-ADDITIONS = {"knn": "similar nodes", "degree_features": "degree features", "label_input": "label input"}
+CAPTION = "Beside the paper, in %. Within one std: the difference is at most the standard deviation the paper prints"
+
+
+@dataclass(frozen=True)
+class PaperResult:
+    """One printed figure. `value` is None where a word stands in its place, like OOM (out of memory), or nothing."""
+
+    experiment: str
+    model: str
+    dataset: str
+    setting: str
+    metric: str
+    value: float | None
+    std: float | None
+    word: str
+
+    @property
+    def text(self) -> str:
+        """The figure as the paper prints it."""
+        if self.value is None:
+            return self.word
+        return f"{self.value:.2f}" + ("" if self.std is None else f" ± {self.std:.2f}")
 
 
 @dataclass(frozen=True)
 class Beside:
-    """The paper's figure for a run, in per cent, and notes on what differs."""
+    """A mean accuracy and the paper's figure, both in per cent, with notes on what differs.
 
+    comparable: whether a difference says anything; without it none is told.
+    """
+
+    mean: float | None
     result: PaperResult
-    difference: float | None
-    within: bool | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    comparable: bool = True
+
+    @property
+    def difference(self) -> float | None:
+        """From the paper's figure, in percentage points."""
+        if self.mean is None or self.result.value is None or not self.comparable:
+            return None
+        return self.mean - self.result.value
+
+    @property
+    def within(self) -> bool | None:
+        """Whether the difference is at most the standard deviation that the paper prints."""
+        if self.difference is None or self.result.std is None:
+            return None
+        return abs(self.difference) <= self.result.std
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -37,63 +72,17 @@ class Beside:
         }
 
 
-def beside_paper(run: Run) -> Beside | None:
-    """The paper's figure where it has this model on this dataset; a stand-in is never compared."""
-    dataset = _benchmark(run)
-    if dataset is None or "standin" in run.graph_notes:
-        return None
-    result, notes = _printed(run, dataset)
-    if result is None:
-        return None
-    notes = [*notes, *_differences(run, dataset)]
-    if result.value is None:
-        return Beside(result, None, None, tuple(notes))
-    difference = 100 * run.mean - result.value
-    within = None if result.std is None else abs(difference) <= result.std
-    return Beside(result, difference, within, tuple(notes))
+Match = Callable[[Run], Beside | None]  # what the paper has beside a run, if anything
 
 
-def _benchmark(run: Run) -> str | None:
-    name = run.graph_notes.get("dataset", run.dataset.split(",")[0])
-    return name if name in BENCHMARKS else None
-
-
-def is_undirected(run: Run) -> bool:
-    """Whether the run saw the graph without directions: symmetrised, or by a model that ignores them."""
-    return bool(run.graph_notes.get("undirected")) or run.direction == "undirected"
-
-
-def _printed(run: Run, dataset: str) -> tuple[PaperResult | None, list[str]]:
-    """The figure of the variant that was run, or that of the paper's own with a note."""
-    options = run.options
-    if run.model != "cgnn":
-        return printed_accuracy(run.model, dataset, undirected=is_undirected(run)), []
-    own = printed_accuracy("cgnn", dataset, undirected=is_undirected(run))
-    changed = [name for name, value in PAPER_WEIGHTS.items() if options.get(name, value) != value]
-    if changed == ["method"] and options["method"] == "teleport":
-        return find_result("ppr", "CGNN_ppr", dataset), []
-    if changed == ["walk"]:
-        return find_result("sym", "CGNN_sym", dataset), []
-    rank = options.get("rank", PAPER_RANK)
-    if not changed and rank != PAPER_RANK:
-        ranked = find_result("rank", "CGNN", dataset, setting=f"q={rank}")
-        return (ranked, []) if ranked else (own, [f"rank {rank}, the paper's is {PAPER_RANK}"])
-    if options.get("scale", 1.0) != 1.0:
-        changed.append("scale")
-    return own, [f"not the paper's weights ({', '.join(changed)})"] if changed else []
-
-
-def _differences(run: Run, dataset: str) -> list[str]:
-    """Reasons why a difference may say nothing about the method."""
-    notes = [f"with {words}" for name, words in ADDITIONS.items() if run.options.get(name)]
-    if run.is_partial:
-        notes.append(f"{len(run.splits)} of {run.split_count} splits")
-    if run.options.get("propagation", "layers") != "layers":
-        notes.append("another propagation than the paper's")
-    own = BENCHMARKS[dataset].protocols[0]
-    protocol = run.graph_notes.get("protocol", own)
-    remarks = remarks_on(dataset, run.model, undirected=is_undirected(run))
-    if protocol != own:
-        notes.append(f"{protocol} splits")
-        remarks = tuple(remark for remark in remarks if remark not in (SPLITS, PUBLISHED))
-    return [*notes, *remarks]
+def lines_beside(
+    heads: tuple[str, str], lines: Iterable[tuple[Entry | str, str, Entry, Beside]], notes: str = "notes"
+) -> Table | None:
+    """One line for each figure of the paper: two names, the score here and the figure; nothing where there is none."""
+    rows: list[Sequence[Entry | str]] = []
+    for first, second, here, beside in lines:
+        gap = formatted(beside.difference, "+.2f")
+        within = {True: "yes", False: "no", None: DASH}[beside.within]
+        rows.append([first, second, here, beside.result.text or DASH, gap, within, "; ".join(beside.notes)])
+    columns = (*heads, "here", "paper", "difference", "within one std", notes)
+    return Table(CAPTION, columns, rows, heads=2, words=frozenset({5}), prose=frozenset({6})) if rows else None

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cgnn_cli.configs import CommuteConfig
-from cgnn_cli.report.labels import describe
+from cgnn_cli.report.run_names import describe
 from cgnn_cli.report.style import (
-    DASHES,
-    MARKERS,
     PALETTE,
     Picture,
-    drawing_style,
     first_of,
     legend_below,
+    line_look,
     logarithmic,
-    new_drawing,
+    mark_look,
+    styled_drawing,
 )
 from cgnn_cli.store.artifact import Artifact, Header
 
@@ -33,20 +32,14 @@ LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
 def weights_label(options: dict[str, Any]) -> str:
     """Solver, proximity and walk of commute weights, with what is not the default."""
     scale = options.get("scale", 1.0)
-    proximity = options["proximity"] + (f" {scale}" if scale != 1.0 else "")
-    return ", ".join(filter(None, (_solver(options), proximity, describe(options, UNUSUAL))))
+    return solver_label(options, options["proximity"] + (f" {scale}" if scale != 1.0 else ""))
 
 
-def solver_label(options: dict[str, Any]) -> str:
-    """Solver and walk of commute times, with what is not the default."""
-    return ", ".join(filter(None, (_solver(options), describe(options, UNUSUAL))))
-
-
-def _solver(options: dict[str, Any]) -> str:
-    """The solver with its size."""
+def solver_label(options: dict[str, Any], proximity: str = "") -> str:
+    """Solver with its size and walk of commute times, with what is not the default."""
     sizes = (("rank", "rank {}"), ("tolerance", "tolerance {:g}"), ("steps", "{} steps"), ("probes", "{} probes"))
     said = [text.format(options[name]) for name, text in sizes if options.get(name) is not None]
-    return " ".join([str(options["solver"]), *said])
+    return ", ".join(filter(None, (" ".join([options["solver"], *said]), proximity, describe(options, UNUSUAL))))
 
 
 def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str, Any], Artifact]]) -> Picture | None:
@@ -54,17 +47,17 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str,
     shown = list(artifacts)[: len(PALETTE)]
     if not shown:
         return None
-    with drawing_style():
-        drawing = new_drawing(9, 3.3 + 0.2 * len(shown))
+    with styled_drawing(9, 3.3 + 0.2 * len(shown)) as drawing:
         left, right = drawing.subplots(1, 2)
-        drawn = set()
+        drawn, places = set(), np.linspace(0, 1, 201)
         for number, (options, artifact) in enumerate(shown):
-            style: Any = {"color": PALETTE[number], "label": weights_label(options), "lw": 1.8}
-            style["ls"] = DASHES[number % len(DASHES)]
+            style = line_look(number, weights_label(options))
             if (solving := _solving(artifact.header)) not in drawn:
                 _draw_times(left, artifact.elements["commute"], style)
                 drawn.add(solving)
-            _draw_weights(right, artifact.elements, style)
+            weights = np.sort(np.concatenate([artifact.elements["weight_out"], artifact.elements["weight_in"]]))
+            share = np.searchsorted(weights, places + 1e-9, side="right") / max(len(weights), 1)
+            right.plot(places, 100 * share, **style)
         logarithmic(left.xaxis)
         left.set(title="commute times", xlabel="c on an edge (logarithmic)", ylabel="% of the edges")
         right.set(title="weights", xlabel="weight", ylabel="% of the edges with at most this", xlim=(-0.02, 1.02))
@@ -89,12 +82,6 @@ def _draw_times(axes: Axes, times: np.ndarray, style: dict[str, Any]) -> None:
     axes.stairs(share, edges, **{**style, "fill": False})
 
 
-def _draw_weights(axes: Axes, elements: dict[str, Any], style: dict[str, Any]) -> None:
-    weights = np.sort(np.concatenate([elements["weight_out"], elements["weight_in"]]))
-    places = np.linspace(0, 1, 201)
-    axes.plot(places, 100 * np.searchsorted(weights, places + 1e-9, side="right") / max(len(weights), 1), **style)
-
-
 def draw_solvers(name: str, dataset: str, solved: Sequence[tuple[dict[str, Any], Header]]) -> Picture | None:
     """Measured error of c against the seconds of the solver, where there are its times with and without `--verify`.
 
@@ -108,16 +95,14 @@ def draw_solvers(name: str, dataset: str, solved: Sequence[tuple[dict[str, Any],
             measured[_solving(header)] = (solver_label(options), seconds, found)
     if len(measured) < 2:
         return None
-    with drawing_style():
-        drawing = new_drawing(7.6, 3.6 + 0.1 * len(measured))
+    with styled_drawing(7.6, 3.6 + 0.1 * len(measured)) as drawing:
         axes = drawing.subplots()
         for number, (label, seconds, found) in enumerate(sorted(measured.values(), key=lambda item: item[:2])):
             median, high = (
                 max(found[figure], LEAST_ERROR) for figure in ("median_relative_error", "p95_relative_error")
             )
-            colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
-            style: Any = {"color": colour, "marker": marker, "label": label, "markersize": 7, "capsize": 3}
-            axes.errorbar(seconds, median, yerr=[[0], [max(high - median, 0)]], ls="none", **style)
+            bar = [[0], [max(high - median, 0)]]
+            axes.errorbar(seconds, median, yerr=bar, **mark_look(number, label))
         axes.set(xlabel="seconds of the commute stage without the verification", ylabel="relative error of c")
         logarithmic(axes.xaxis)
         logarithmic(axes.yaxis)

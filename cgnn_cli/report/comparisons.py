@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from typing import Any
 
-from cgnn_cli.report.labels import Label, row_name
+from cgnn_cli.execution.results import Run
+from cgnn_cli.graph import TEST, TRAIN
 from cgnn_cli.report.paired import Paired, holm, paired_difference
-from cgnn_cli.report.runs import Run
-from cgnn_cli.report.table import DASH, Entry, Table
+from cgnn_cli.report.run_names import Label, row_name
+from cgnn_cli.report.table import Entry, Table, counted, formatted
+from cgnn_cli.store.store import Store
 
 MOST_PAIRS = 28  # of 8 runs; more runs are compared with the best only
 LEVEL = 0.05
 MOST_NAMED = 3
+SplitRatio = Callable[[str, Sequence[int]], float | None]  # of a graph by its key, over some of its splits
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Two runs on the same splits of one graph; `corrected` is the p value of the t test after Holm's correction.
 
-    `family` is how many pairs that correction counts, where these were picked from more than are shown.
+    `family` is how many pairs that correction counts; `picked` says that the first run was picked for its mean.
     """
 
     first: Run
     second: Run
     paired: Paired
     corrected: float | None
-    family: int | None = None
+    family: int
+    picked: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -38,42 +43,72 @@ class Comparison:
             "second": self.second.key,
             **self.paired.to_json(),
             "p_holm": self.corrected,
-            **({} if self.family is None else {"holm_family": self.family}),
+            "holm_family": self.family,
         }
 
 
-def compare_runs(runs: Sequence[Run]) -> list[Comparison]:
+def split_ratios(store: Store) -> SplitRatio:
+    """How many test nodes splits have for each training node, from the graphs of a store; None where it has not one.
+
+    Headers of graphs do not tell it, so a graph is read, once.
+    """
+
+    @cache
+    def sizes(graph: str) -> Any:
+        if store.find("graph", graph) is None:
+            return None
+        splits = store.load("graph", graph).elements["splits"]
+        return [((row == TEST).sum(), (row == TRAIN).sum()) for row in splits]
+
+    def ratio(graph: str, splits: Sequence[int]) -> float | None:
+        if (found := sizes(graph)) is None:
+            return None
+        return float(sum(found[split][0] for split in splits) / sum(found[split][1] for split in splits))
+
+    return ratio
+
+
+def compare_runs(runs: Sequence[Run], ratio: SplitRatio) -> list[Comparison]:
     """All pairs of the runs that share graph and splits, at least two of them; where these are many, with the best.
 
-    Holm's correction is over all pairs, so call it with the runs of one table. Those that are left out count too: the
+    Holm's correction is over all pairs, so call it with the runs of one page. Those that are left out count too: the
     best was picked by the same accuracies, and its lead over the others is larger than that of a run named before.
     """
-    pairs, family = [], 0
+    pairs: list[tuple[Run, Run, bool]] = []
+    family = 0
     for group in _comparable(runs):
         ordered = sorted(group, key=lambda run: -run.mean)
         every = list(combinations(ordered, 2))
         family += len(every)
-        pairs += every if len(every) <= MOST_PAIRS else [(ordered[0], other) for other in ordered[1:]]
-    found = [paired_difference(first.accuracies, second.accuracies) for first, second in pairs]
+        picked = len(every) > MOST_PAIRS
+        pairs += [(*pair, picked) for pair in every if not picked or pair[0] is ordered[0]]
+    found = [_difference(first, second, ratio) for first, second, _ in pairs]
     corrected = holm([paired.t_test for paired in found], family)
-    return [Comparison(*pair, paired, p, family) for pair, paired, p in zip(pairs, found, corrected, strict=True)]
+    return [
+        Comparison(first, second, paired, p, family, picked)
+        for (first, second, picked), paired, p in zip(pairs, found, corrected, strict=True)
+    ]
 
 
-def compare_pairs(pairs: Iterable[tuple[Run, Run]]) -> list[Comparison]:
+def compare_pairs(pairs: Iterable[tuple[Run, Run]], ratio: SplitRatio) -> list[Comparison]:
     """Pairs that were named before anything was seen, each over the splits that both have.
 
     Holm's correction is over all of them. A pair that comes twice counts once: it is for different hypotheses.
     """
     named = {(first.key, second.key): (first, second) for first, second in pairs}
-    found = [_common_difference(*pair) for pair in named.values()]
+    found = [_difference(*pair, ratio) for pair in named.values()]
     corrected = holm([paired.t_test for paired in found])
-    return [Comparison(*pair, paired, p) for pair, paired, p in zip(named.values(), found, corrected, strict=True)]
+    return [
+        Comparison(*pair, paired, p, len(named))
+        for pair, paired, p in zip(named.values(), found, corrected, strict=True)
+    ]
 
 
-def _common_difference(first: Run, second: Run) -> Paired:
+def _difference(first: Run, second: Run, ratio: SplitRatio) -> Paired:
     one, other = (dict(zip(run.splits, run.accuracies, strict=True)) for run in (first, second))
     common = [split for split in one if split in other]
-    return paired_difference([one[split] for split in common], [other[split] for split in common])
+    share = ratio(first.graph_key, common)
+    return paired_difference([one[split] for split in common], [other[split] for split in common], share)
 
 
 def not_comparable(first: Run, second: Run) -> str:
@@ -105,17 +140,14 @@ def uncompared(runs: Sequence[Run], labels: dict[str, Label]) -> str:
     count = every - sum(math.comb(len(group), 2) for group in _comparable(runs))
     if not count:
         return ""
-    sets = "; ".join(f"{_named(group, labels)} on {_told(group[0].splits)}" for group in _alike(runs))
+    sets = []
+    for group in _alike(runs):
+        names, rest = ", ".join(str(labels[run.key]) for run in group[:MOST_NAMED]), len(group) - MOST_NAMED
+        sets.append(f"{names}{f' and {rest} more' if rest > 0 else ''} on {_told(group[0].splits)}")
     return (
-        f"{count} of {every} pair{'s' if every > 1 else ''} of runs cannot be compared, because that takes the same "
-        f"splits of one graph, at least two: {sets}."
+        f"{count} of {counted(every, 'pair')} of runs cannot be compared, because that takes the same splits of one "
+        f"graph, at least two: {'; '.join(sets)}."
     )
-
-
-def _named(runs: Sequence[Run], labels: dict[str, Label]) -> str:
-    names = [str(labels[run.key]) for run in runs[:MOST_NAMED]]
-    rest = len(runs) - len(names)
-    return ", ".join(names) + (f" and {rest} more" if rest else "")
 
 
 def _told(splits: Sequence[int]) -> str:
@@ -130,48 +162,39 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
     """Differences of test accuracy, with their p values; the dataset of each, where there are several."""
     datasets = list(dict.fromkeys(each.first.dataset for each in comparisons))
     several = len(datasets) > 1
-    rows: list[list[Entry | str]] = [
-        [
-            *([each.first.dataset] if several else []),
-            row_name(labels[each.first.key]),
-            row_name(labels[each.second.key]),
-            _difference(each.paired),
-            str(each.paired.runs),
-            _p_value(each.paired.t_test),
-            _p_value(each.paired.sign_flips),
-            Entry(_p_value(each.corrected), "best" if each.corrected is not None and each.corrected < LEVEL else ""),
-        ]
-        for each in comparisons
-    ]
-    count = len(comparisons)
-    best, corrected = _picked(comparisons)
-    caption = (
-        f"{', '.join(datasets)}: {count} paired comparison{'s' if count > 1 else ''}{best}, of test accuracy "
-        f"in percentage points, ± standard error; p below {LEVEL:g}{corrected} in bold"
-    )
+    rows: list[list[Entry | str]] = []
+    for each in comparisons:
+        gap, error = 100 * each.paired.mean, each.paired.error
+        names = [row_name(labels[each.first.key]), row_name(labels[each.second.key])]
+        strong = each.corrected is not None and each.corrected < LEVEL
+        told = f"{gap:+.2f}" + ("" if error is None else f" ± {100 * error:.2f}")
+        chances = [_p_value(each.paired.t_test), _p_value(each.paired.sign_flips)]
+        last = Entry(_p_value(each.corrected), "best" if strong else "")
+        place = [each.first.dataset] if several else []
+        rows.append([*place, *names, told, str(each.paired.runs), *chances, last])
     heads = (*(["dataset"] if several else []), "run", "against")
     columns = (*heads, "difference", "splits", "p, t test", "p, sign flips", "p, Holm")
-    return Table(caption, columns, rows, heads=len(heads))
+    return Table(f"{', '.join(datasets)}: {_caption(comparisons)}", columns, rows, heads=len(heads))
 
 
-def _picked(comparisons: Sequence[Comparison]) -> tuple[str, str]:
-    """How the pairs were picked, and what the correction counts; a single one needs none."""
+def _caption(comparisons: Sequence[Comparison]) -> str:
+    """What was compared, how the pairs were picked, and what the correction counts; a single one needs none."""
     count, family = len(comparisons), comparisons[0].family
-    if family is None or family == count:
-        return "", f" after Holm's correction over the {count}" if count > 1 else ""
-    alone = len({each.first.key for each in comparisons}) == 1
-    several = "(of many runs on the same splits, of the one with the highest mean alone)"
+    picked = [each.first.key for each in comparisons if each.picked]
+    best, pairs = "", f"the {family} of the page"
+    if picked:
+        alone = len(picked) == count and len(set(picked)) == 1
+        several = "(of many runs on the same splits, of the one with the highest mean alone)"
+        best = " of the run with the highest mean" if alone else f" {several}"
+        pairs = f"all {family} pairs of the page, which the best was picked from,"
+    unknown = any(each.paired.test_to_train is None for each in comparisons)
+    needs = ", and needs their graph in the store" if unknown else ""
+    corrected = f" after Holm's correction over {pairs}" if family > 1 else ""
     return (
-        f" {'of the run with the highest mean' if alone else several}",
-        f" after Holm's correction over all {family} pairs, which the best was picked from,",
+        f"{counted(count, 'paired comparison')}{best}, of test accuracy in percentage points, ± standard error; the t "
+        f"test is corrected for overlapping splits{needs}; p below {LEVEL:g}{corrected} in bold"
     )
-
-
-def _difference(paired: Paired) -> str:
-    return f"{100 * paired.mean:+.2f}" + ("" if paired.error is None else f" ± {100 * paired.error:.2f}")
 
 
 def _p_value(p: float | None) -> str:
-    if p is None:
-        return DASH
-    return f"{p:.3f}" if p >= 0.001 else f"{p:.0e}"
+    return formatted(p, ".0e" if p is not None and p < 0.001 else ".3f")

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 from cgnn_cli import __version__
-from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_table, uncompared
-from cgnn_cli.report.drawing import draw_dataset
-from cgnn_cli.report.labels import Label, label_runs
+from cgnn_cli.execution.results import Run, Runs
+from cgnn_cli.report.beside import Beside, Match
+from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_table, split_ratios, uncompared
+from cgnn_cli.report.figures import draw_dataset
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
-from cgnn_cli.report.provenance import provenance_details, provenance_values
-from cgnn_cli.report.runs import Run, Runs
-from cgnn_cli.report.scores import paper_table, score_table, score_text, score_values, shown_runs
+from cgnn_cli.report.run_names import Label, label_runs
+from cgnn_cli.report.scores import paper_table, run_table, score_text, score_values, shown_runs
+from cgnn_cli.report.sources import provenance_details, provenance_values
+from cgnn_cli.report.style import can_draw
 from cgnn_cli.report.table import counted
 
 READING = (
@@ -23,9 +24,10 @@ READING = (
     "deviations are those of the population, over the splits."
 )
 PAIRED = (
-    "Runs on the same splits are compared split by split. The t test takes the splits for independent; they share "
-    "nodes, so its p values are somewhat too small. Sign flips are exact and assume only that a difference "
-    "could as well have had the other sign: with n splits they cannot fall below 2 to the power of 1 - n."
+    "Runs on the same splits are compared split by split. Splits share nodes, so the variance of the t test is "
+    "corrected for that (Nadeau and Bengio, 2003), and Holm's correction is over all comparisons of the page. Sign "
+    "flips stand beside it: they are exact and assume only that a difference could as well have had the other sign, "
+    "but with n splits they cannot fall below 2 to the power of 1 - n."
 )
 
 
@@ -34,18 +36,23 @@ MOST_OPEN = 10  # comparisons that are shown without being asked for
 
 @dataclass
 class Report:
-    """The runs of a report with their labels, and what is computed from them once."""
+    """The runs of a report with their labels, and what is computed from them once. `match` is told by the paper."""
 
     source: Runs
     runs: Sequence[Run]
+    match: Match
     labels: dict[str, Label] = field(init=False)
     shown: list[Run] = field(init=False)
+    beside: dict[str, Beside] = field(init=False)
     comparisons: dict[str, list[Comparison]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.labels = label_runs(self.runs)
         self.shown = shown_runs(self.runs, self.labels)
-        self.comparisons = {name: compare_runs(members) for name, members in self.by_dataset().items()}
+        self.beside = {run.key: found for run in self.shown if (found := self.match(run))}
+        self.comparisons = {name: [] for name in self.by_dataset()}
+        for each in compare_runs(self.shown, split_ratios(self.source.store)):
+            self.comparisons[each.first.dataset].append(each)
 
     def by_dataset(self) -> dict[str, list[Run]]:
         groups: dict[str, list[Run]] = {}
@@ -61,32 +68,35 @@ class Report:
     def to_json(self) -> dict[str, Any]:
         """Everything, for other programs."""
         return {
-            "scores": [{**score_values(run, self.labels[run.key]), **provenance_values(run)} for run in self.shown],
+            "scores": [
+                {**score_values(run, self.labels[run.key], self.beside.get(run.key)), **provenance_values(run)}
+                for run in self.shown
+            ],
             "comparisons": [each.to_json() for found in self.comparisons.values() for each in found],
             "left_out": [run.key for run in self.left_out()],
         }
 
     def page(self, title: str, *, figures: bool = True) -> Page:
         """The page; without `figures`, tables alone."""
-        scores = score_table(self.runs, self.labels).to_table()
-        sections = [Section("Scores", [READING, scores, *self._left_out_note()])]
-        if (table := paper_table(self.shown, self.labels)) is not None:
+        scores: list[Block] = [READING, run_table(self.runs, self.labels)]
+        if keys := [run.key[:12] for run in self.left_out()]:
+            kept = f"{counted(len(keys), 'run')} left out, because one with more splits or a newer one has the cell"
+            scores.append(f"{kept}: {', '.join(keys)}.")
+        sections = [Section("Scores", scores)]
+        if (table := paper_table(self.shown, self.labels, self.beside)) is not None:
             sections.append(Section("Beside the paper", [table]))
         parts = [self._dataset_section(name, members, figures) for name, members in self.by_dataset().items()]
         opening = [PAIRED] if any(self.comparisons.values()) else []
         sections.append(Section("Datasets", opening, parts))
         details = [provenance_details(run, self.labels[run.key]) for run in self.shown]
         sections.append(Section("Provenance", ["Where every number comes from: open a run.", *details]))
-        return Page(title, self._lead(), sections, f"Made by cgnn {__version__}.", self._tiles())
-
-    def _lead(self) -> str:
-        models, datasets = {run.model for run in self.shown}, self.by_dataset()
-        compared = sum(map(len, self.comparisons.values()))
-        return (
+        models, compared = {run.model for run in self.shown}, sum(map(len, self.comparisons.values()))
+        lead = (
             f"{counted(len(self.shown), 'run')} of {counted(len(models), 'model')} on "
-            f"{counted(len(datasets), 'dataset')}, with {counted(compared, 'paired comparison')}. "
+            f"{counted(len(self.by_dataset()), 'dataset')}, with {counted(compared, 'paired comparison')}. "
             "The highest mean test accuracy of each dataset:"
         )
+        return Page(title, lead, sections, f"Made by cgnn {__version__}.", self._tiles())
 
     def _tiles(self) -> list[tuple[str, str]]:
         """The highest mean of each dataset, among the runs with the most splits."""
@@ -97,18 +107,12 @@ class Report:
             tiles.append((f"{score_text(best)} %", f"{name}, {splits}: {self.labels[best.key]}"))
         return tiles
 
-    def _left_out_note(self) -> list[str]:
-        keys = [run.key[:12] for run in self.left_out()]
-        if not keys:
-            return []
-        kept = f"{counted(len(keys), 'run')} left out, because one with more splits or a newer one has the cell"
-        return [f"{kept}: {', '.join(keys)}."]
-
     def _dataset_section(self, name: str, runs: list[Run], figures: bool) -> Section:
         blocks: list[Block] = []
-        if figures and find_spec("matplotlib"):
+        if figures and can_draw():
             place = list(self.by_dataset()).index(name) + 1  # names of datasets may differ in what a file name has not
-            blocks += draw_dataset(f"{place}-{slug(name)}", name, runs, self.labels, self.source)
+            drawn = draw_dataset(f"{place}-{slug(name)}", name, runs, self.labels, self.source, self.beside)
+            blocks += [picture for picture in drawn if picture is not None]
         if found := self.comparisons[name]:
             table = comparison_table(found, self.labels)
             shown = table if len(found) <= MOST_OPEN else Details(f"{len(found)} paired comparisons", [table])

@@ -1,223 +1,43 @@
-"""Figures of scores: accuracies, learning curves, time, confusion, sensitivity; each drawn where runs have the data."""
+"""All figures of one dataset, in the order of a page: what its runs have the data for, and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from cgnn_cli.experiments.paper import PaperResult
-from cgnn_cli.report.beside import beside_paper
-from cgnn_cli.report.labels import Label
-from cgnn_cli.report.naming import Named, name_points
-from cgnn_cli.report.runs import Run
-from cgnn_cli.report.style import (
-    DASHES,
-    GRID,
-    INK,
-    MARKERS,
-    MUTED,
-    PALETTE,
-    PAPER,
-    Picture,
-    drawing_style,
-    legend_below,
-    logarithmic,
-    new_drawing,
-    short,
-)
-from cgnn_cli.report.table import DASH
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-MOST_CURVES = len(PALETTE)
-MOST_POINTS = 250
-MOST_CLASSES = 15
-MOST_NAMES = 40
-History = dict[str, np.ndarray]
+from cgnn_cli.execution.results import Run, Runs
+from cgnn_cli.report.beside import Beside
+from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers
+from cgnn_cli.report.page import slug
+from cgnn_cli.report.run_names import Label
+from cgnn_cli.report.score_figures import draw_confusion, draw_learning, draw_scores, draw_sensitivity, draw_time
+from cgnn_cli.report.style import Picture
 
 
-def draw_scores(
-    name: str,
-    dataset: str,
-    runs: Sequence[Run],
-    labels: dict[str, Label],
-    printed: Mapping[str, PaperResult] | None = None,
-) -> Picture | None:
-    """Mean and deviation of each run as a dot and a bar, each split as a tick, and the paper's figure beside.
+def draw_dataset(
+    start: str, dataset: str, runs: Sequence[Run], labels: dict[str, Label], source: Runs, beside: Mapping[str, Beside]
+) -> Iterator[Picture | None]:
+    """The figures of the runs on a dataset, None for one without data. Their names begin with `start`.
 
-    printed: the paper's figures by the keys of the runs; without it, those that the runs themselves tell.
+    beside: the paper's figures by the keys of the runs.
     """
-    if not runs:
-        return None
-    if printed is None:
-        printed = {run.key: beside.result for run in runs if (beside := beside_paper(run))}
-    ordered = sorted(runs, key=lambda run: run.mean)
-    with drawing_style():
-        drawing = new_drawing(9, 1.25 + 0.32 * len(ordered))
-        axes = drawing.subplots()
-        for place, run in enumerate(ordered):
-            axes.plot([100 * value for value in run.accuracies], [place] * len(run.splits), "|", color=MUTED, ms=9)
-            label = "mean ± std; ticks: splits" if not place else None
-            dot: Any = {"color": PALETTE[0], "markersize": 7, "capsize": 3, "lw": 2, "zorder": 3, "label": label}
-            axes.errorbar(100 * run.mean, place, xerr=100 * (run.std or 0.0), fmt="o", **dot)
-        _draw_printed(axes, [printed.get(run.key) for run in ordered])
-        axes.set_yticks(range(len(ordered)), [short(str(labels[run.key])) for run in ordered])
-        axes.set_ylim(-0.6, len(ordered) - 0.4)
-        axes.set_xlabel("test accuracy in %")
-        axes.grid(axis="x")
-        legend_below(drawing, axes, 2)
-        best = ordered[-1]
-        words = f"{len(ordered)} runs on {dataset}; the highest mean is {100 * best.mean:.1f} % of {labels[best.key]}"
-        return Picture.of(name, f"Test accuracy on {dataset}", f"Dot plot of test accuracy: {words}.", drawing)
-
-
-def _draw_printed(axes: Axes, printed: Sequence[PaperResult | None]) -> None:
-    places = [(found.value, place) for place, found in enumerate(printed) if found and found.value is not None]
-    if places:
-        values, rows = zip(*places, strict=True)
-        style: Any = {"color": PAPER, "markeredgecolor": PALETTE[4], "markersize": 8, "markeredgewidth": 1.6}
-        axes.plot(values, rows, "D", label="the paper's figure", zorder=2, **style)
-
-
-def draw_learning(
-    name: str, dataset: str, histories: Sequence[tuple[Run, list[History]]], labels: dict[str, Label]
-) -> Picture | None:
-    """Loss and validation accuracy by epoch: the median over the splits, while at least half of them still train."""
-    known = [(run, found) for run, found in histories if found]
-    shown = sorted(known, key=lambda item: -item[0].mean)[:MOST_CURVES]
-    if not shown:
-        return None
-    with drawing_style():
-        drawing = new_drawing(9, 3.6 + 0.2 * len(shown))
-        left, right = drawing.subplots(1, 2)
-        for number, (run, found) in enumerate(shown):
-            style: Any = {"color": PALETTE[number], "label": short(str(labels[run.key]), 90), "lw": 1.8}
-            style["ls"] = DASHES[number % len(DASHES)]
-            left.plot(*_median_curve([history["loss"] for history in found]), **style)
-            epochs, values = _median_curve([history["validation_accuracy"] for history in found])
-            right.plot(epochs, 100 * values, **style)
-            right.plot(epochs[values.argmax()], 100 * values.max(), MARKERS[number], color=PALETTE[number], ms=6)
-        left.set(title="training loss", xlabel="epoch")
-        logarithmic(left.yaxis)
-        right.set(title="validation accuracy in %", xlabel="epoch")
-        for axes in (left, right):
-            axes.grid()
-        legend_below(drawing, left, 1 if max(len(str(labels[run.key])) for run, _ in shown) > 40 else 2)
-        rest = (
-            f"; the {len(shown)} runs with the highest test accuracy of {len(known)}" if len(known) > len(shown) else ""
-        )
-        caption = f"Learning curves on {dataset}, median over the splits; a mark at the highest value{rest}"
-        words = f"Training loss and validation accuracy by epoch of {len(shown)} runs on {dataset}."
-        return Picture.of(name, caption, words, drawing)
-
-
-def _median_curve(curves: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Epochs and median values; long curves are thinned to a few hundred points. Epochs without labels hold 0."""
-    length = int(np.median([len(curve) for curve in curves]))
-    table = np.full((len(curves), length), np.nan)
-    for row, curve in zip(table, curves, strict=True):
-        row[: min(len(curve), length)] = curve[:length]
-    epochs = np.unique(np.linspace(0, length - 1, min(length, MOST_POINTS)).round().astype(int))
-    return epochs, np.nanmedian(table, axis=0)[epochs]
-
-
-def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, Label]) -> Picture | None:
-    """Test accuracy against the cold seconds of one training with the stages before it."""
-    timed = [(run.seconds, run) for run in runs if run.seconds]
-    if len(timed) < 2:
-        return None
-    timed.sort(key=lambda item: -item[1].mean)
-    with drawing_style():
-        named = timed[:MOST_NAMES]
-        drawing = new_drawing(9, 3.8 + 0.12 * len(named))
-        axes = drawing.subplots()
-        for seconds, run in timed[MOST_NAMES:]:
-            axes.plot(seconds, 100 * run.mean, ".", color=MUTED, ms=5)
-        for number, (seconds, run) in enumerate(named):
-            turn, kind = divmod(number, len(PALETTE))  # a colour that comes again has another mark
-            style: Any = {"color": PALETTE[kind], "fmt": MARKERS[(kind + turn) % len(MARKERS)], "markersize": 7}
-            axes.errorbar(seconds, 100 * run.mean, yerr=100 * (run.std or 0.0), **style)
-        axes.set(xlabel="seconds of one training and the stages before it", ylabel="test accuracy in %")
-        logarithmic(axes.xaxis)
-        axes.grid()
-        name_points(drawing, axes, [_named(run, seconds, labels) for seconds, run in named])
-        rest = f"; the {len(named)} most accurate of {len(timed)} are named" if len(timed) > len(named) else ""
-        caption = f"Accuracy against time on {dataset}: seconds as recorded when each artifact was made{rest}"
-        words = f"Scatter plot of test accuracy against seconds for {len(timed)} runs on {dataset}."
-        return Picture.of(name, caption, words, drawing)
-
-
-def _named(run: Run, seconds: float, labels: dict[str, Label]) -> Named:
-    return Named(short(str(labels[run.key]), 44), seconds, 100 * run.mean, 100 * (run.std or 0.0))
-
-
-def draw_confusion(
-    name: str, title: str, confusion: np.ndarray, classes: Sequence[str], accuracy: float
-) -> Picture | None:
-    """Of each true class, the share predicted as each class, over all splits."""
-    counts = confusion.sum(axis=0).astype(np.float64)
-    size = len(counts)
-    if not counts.sum() or size > MOST_CLASSES:
-        return None
-    shares = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    with drawing_style():
-        drawing = new_drawing(2.6 + 0.56 * size, 1.9 + 0.46 * size)
-        axes = drawing.subplots()
-        names = [short(str(name), 14) for name in classes]
-        _draw_cells(axes, shares, names, names, "{:.0f}", limits=(0, 100))
-        axes.set(xlabel="predicted", ylabel="true class")
-        axes.tick_params(axis="x", rotation=40 if max(map(len, names)) > 4 else 0)
-        caption = f"Confusion of {title}: of each true class, the % predicted as each, over all splits"
-        words = f"Confusion matrix of {title} over {size} classes; {accuracy:.1f} % of the test nodes are right."
-        return Picture.of(name, caption, words, drawing)
-
-
-def _draw_cells(
-    axes: Axes, values: np.ndarray, columns: Sequence[str], rows: Sequence[str], form: str, limits: tuple[float, float]
-) -> None:
-    """A heat map whose cells carry their numbers; empty cells say so."""
-    axes.pcolormesh(values, cmap="cividis", vmin=limits[0], vmax=limits[1], edgecolor=GRID, linewidth=0.6)
-    for (row, column), value in np.ndenumerate(values):
-        dark = (value - limits[0]) / (limits[1] - limits[0]) < 0.55
-        said = DASH if np.isnan(value) else form.format(value)
-        ink = MUTED if np.isnan(value) else ("#ffffff" if dark else "#101418")
-        axes.text(column + 0.5, row + 0.5, said, ha="center", va="center", fontsize=8.5, color=ink)
-    axes.set_xticks(np.arange(len(columns)) + 0.5, columns)
-    axes.set_yticks(np.arange(len(rows)) + 0.5, rows)
-    axes.invert_yaxis()
-    axes.tick_params(length=0)
-    axes.spines[["left", "bottom"]].set_visible(False)
-
-
-def draw_sensitivity(name: str, dataset: str, model: str, runs: Sequence[Run]) -> Picture | None:
-    """Mean test accuracy over layers and hidden, where runs that are otherwise alike vary both."""
-    grid: dict[tuple[int, int], float] = {}
-    for run in _alike(runs):
-        grid[run.options["layers"], run.options["hidden"]] = 100 * run.mean
-    layers, widths = sorted({place[0] for place in grid}), sorted({place[1] for place in grid})
-    if len(layers) < 2 or len(widths) < 2:
-        return None
-    values = np.array([[grid.get((depth, width), np.nan) for width in widths] for depth in layers])
-    with drawing_style():
-        drawing = new_drawing(2.4 + 0.75 * len(widths), 1.7 + 0.5 * len(layers))
-        axes = drawing.subplots()
-        limits = (float(np.nanmin(values)) - 0.1, float(np.nanmax(values)) + 0.1)
-        _draw_cells(axes, values, list(map(str, widths)), list(map(str, layers)), "{:.1f}", limits)
-        axes.set(xlabel="hidden", ylabel="layers")
-        axes.yaxis.label.set_color(INK)
-        caption = f"Sensitivity of {model} on {dataset}: mean test accuracy in %"
-        words = f"Heat map of test accuracy of {model} on {dataset} over {len(layers)} depths and {len(widths)} widths."
-        return Picture.of(name, caption, words, drawing)
-
-
-def _alike(runs: Sequence[Run]) -> list[Run]:
-    """The largest group of runs that differ in layers and hidden only."""
-    groups: dict[str, list[Run]] = {}
-    for run in runs:
-        rest = {name: value for name, value in run.options.items() if name not in ("layers", "hidden")}
-        if {"layers", "hidden"} <= run.options.keys():
-            groups.setdefault(repr((run.graph_key, sorted(rest.items()), run.splits)), []).append(run)
-    return max(groups.values(), key=len, default=[])
+    yield draw_scores(f"{start}-scores", dataset, runs, labels, {key: each.result for key, each in beside.items()})
+    trained = [(run, run.made_from.get("train")) for run in runs]
+    fits = [(run, source.content(train).elements["fits"].values() if train else ()) for run, train in trained]
+    histories = [(run, [fit["history"] for fit in found]) for run, found in fits]
+    yield draw_learning(f"{start}-learning", dataset, histories, labels)
+    yield draw_time(f"{start}-time", dataset, runs, labels)
+    best = max(runs, key=lambda run: (len(run.splits), run.mean))
+    if (graph := best.made_from.get("graph")) is not None:
+        classes = [word.decode() for word in source.content(graph).elements["class_names"].tolist()]
+        confusion = source.content(best.header, best.path).elements["confusion"]
+        title = f"{labels[best.key]} on {dataset}"
+        yield draw_confusion(f"{start}-confusion", title, confusion, classes, 100 * best.mean)
+    weighed = {run.made_from["commute"].key: run.made_from["commute"] for run in runs if "commute" in run.made_from}
+    artifacts = [(source.options(header), source.content(header)) for header in weighed.values()]
+    yield draw_histograms(f"{start}-commute", dataset, artifacts)
+    graphs = dict.fromkeys(run.graph_key for run in runs)
+    headers = [header for key in graphs for header in source.commute_headers(key)]
+    yield draw_solvers(f"{start}-solvers", dataset, [(source.options(header), header) for header in headers])
+    for model in dict.fromkeys(run.model for run in runs):
+        members = [run for run in runs if run.model == model]
+        yield draw_sensitivity(f"{start}-sensitivity-{slug(model)}", dataset, model, members)

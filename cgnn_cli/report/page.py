@@ -7,9 +7,19 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from cgnn_cli.report.style import Picture
-from cgnn_cli.report.table import Table, escape_latex, escape_markdown, to_latex, to_markdown
+from cgnn_cli.report.table import Table, escape_latex, escape_markdown
+
+LATEX_MARKS = {  # of the template, since LaTeX is full of braces
+    "block_start_string": "<%",
+    "block_end_string": "%>",
+    "variable_start_string": "<<",
+    "variable_end_string": ">>",
+    "comment_start_string": "<#",
+    "comment_end_string": "#>",
+}
 
 
 @dataclass(frozen=True)
@@ -49,13 +59,15 @@ class Page:
     @cached_property
     def pictures(self) -> list[Picture]:
         """All figures, in the order of the page."""
-        return [block for section in _walk(self.sections) for block in section.blocks if isinstance(block, Picture)]
+        return [block for section, _ in self.walk() for block in section.blocks if isinstance(block, Picture)]
 
-
-def _walk(sections: Sequence[Section]) -> Iterator[Section]:
-    for section in sections:
-        yield section
-        yield from _walk(section.parts)
+    def walk(self) -> Iterator[tuple[Section, int]]:
+        """All sections in the order of the page, each with the level of its heading; the title's is 1."""
+        waiting = [(section, 2) for section in reversed(self.sections)]
+        while waiting:
+            section, depth = waiting.pop()
+            yield section, depth
+            waiting += [(part, depth + 1) for part in reversed(section.parts)]
 
 
 def slug(text: str) -> str:
@@ -65,94 +77,36 @@ def slug(text: str) -> str:
 
 def to_html(page: Page) -> str:
     """One file that needs no other: style and figures are inside, and every word of the user's is escaped."""
+    return _render("page.html", page, autoescape=True)
+
+
+def to_markdown(page: Page) -> str:
+    """The same in Markdown; figures are files beside it."""
+    return _render("page.md", page, keep_trailing_newline=True)
+
+
+def to_latex(page: Page) -> str:
+    """A document of class article, with its tables (booktabs) and figures."""
+    return _render("page.tex", page, keep_trailing_newline=True, **LATEX_MARKS)
+
+
+def _render(template: str, page: Page, **syntax: Any) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    environment = Environment(
-        loader=PackageLoader("cgnn_cli", "report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    loader = PackageLoader("cgnn_cli", "report")
+    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **syntax)
     environment.tests.update(
         paragraph=lambda block: isinstance(block, str),
         table=lambda block: isinstance(block, Table),
         picture=lambda block: isinstance(block, Picture),
     )
-    environment.filters["drawn"] = lambda picture: Markup(picture.inline)
-    return environment.get_template("page.html").render(page=page)
-
-
-def page_to_markdown(page: Page) -> str:
-    """The same in Markdown; figures are files beside it."""
-    parts = [f"# {escape_markdown(page.title)}", escape_markdown(page.lead)]
-    if page.tiles:
-        parts.append("\n".join(f"- {escape_markdown(f'{figure} ({words})')}" for figure, words in page.tiles))
-    for section, depth in _with_depth(page.sections, 2):
-        parts.append(f"{'#' * depth} {escape_markdown(section.title)}")
-        parts += [_block_to_markdown(block) for block in section.blocks]
-    parts.append(escape_markdown(page.made_by))
-    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
-
-
-def _with_depth(sections: Sequence[Section], depth: int) -> Iterator[tuple[Section, int]]:
-    for section in sections:
-        yield section, depth
-        yield from _with_depth(section.parts, depth + 1)
-
-
-def _block_to_markdown(block: Block) -> str:
-    if isinstance(block, Table):
-        return to_markdown(block)
-    if isinstance(block, Picture):
-        return f"![{escape_markdown(block.alternative)}](figures/{block.name}.svg)\n\n{escape_markdown(block.caption)}"
-    if isinstance(block, Details):
-        inner = "\n\n".join(_block_to_markdown(part) for part in block.blocks)
-        return f"**{escape_markdown(block.title)}**\n\n{inner}"
-    return escape_markdown(block)
-
-
-def page_to_latex(page: Page) -> str:
-    """A document of class article, with its tables (booktabs) and figures; \\input what you need of it."""
-    parts = [
-        r"\documentclass{article}",
-        r"\usepackage[T1]{fontenc}",
-        r"\usepackage[margin=2cm]{geometry}",
-        r"\usepackage{array,booktabs,graphicx,longtable}",
-        f"\\title{{{escape_latex(page.title)}}}",
-        r"\date{}",
-        r"\begin{document}",
-        r"\maketitle",
-        escape_latex(page.lead),
-        *([_tiles_to_latex(page)] if page.tiles else []),
-    ]
+    environment.filters.update(md=escape_markdown, tex=escape_latex, drawn=lambda picture: Markup(picture.inline))
     taken: Counter[str] = Counter()
-    commands = {2: "section", 3: "subsection", 4: "subsubsection"}
-    for section, depth in _with_depth(page.sections, 2):
-        parts.append(f"\\{commands[min(depth, 4)]}{{{escape_latex(section.title)}}}")
-        parts += [_block_to_latex(block, section, taken) for block in section.blocks]
-    return "\n\n".join([*parts, escape_latex(page.made_by), r"\end{document}"]) + "\n"
 
+    def label(name: str) -> str:
+        """A label for a table: the name, and `name:2` for the second of that name."""
+        taken[name] += 1
+        return name if taken[name] == 1 else f"{name}:{taken[name]}"
 
-def _tiles_to_latex(page: Page) -> str:
-    items = [f"  \\item {{}}{escape_latex(f'{figure} ({words})')}" for figure, words in page.tiles]
-    return "\n".join([r"\begin{itemize}", *items, r"\end{itemize}"])
-
-
-def _block_to_latex(block: Block, section: Section, taken: Counter[str]) -> str:
-    """A block; `taken` counts the labels of tables, of which the second of a name is `name:2`."""
-    if isinstance(block, Table):
-        taken[section.anchor] += 1
-        count = taken[section.anchor]
-        return to_latex(block, section.anchor if count == 1 else f"{section.anchor}:{count}")
-    if isinstance(block, Picture):
-        return (
-            "\\begin{figure}[!htbp]\n  \\centering\n"
-            f"  \\includegraphics[width=\\linewidth]{{figures/{block.name}.png}}\n"
-            f"  \\caption{{{escape_latex(block.caption)}}}\n\\end{{figure}}"
-        )
-    if isinstance(block, Details):
-        inner = "\n\n".join(_block_to_latex(part, section, taken) for part in block.blocks)
-        return f"\\paragraph{{{escape_latex(block.title)}}}\n{inner}"
-    return escape_latex(block)
+    return environment.get_template(template).render(page=page, label=label)

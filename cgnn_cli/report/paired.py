@@ -1,4 +1,8 @@
-"""Paired comparison of two runs, split by split: is the difference more than chance?"""
+"""Paired comparison of two runs, split by split: is the difference more than chance?
+
+The splits of a graph share nodes, so that differences on them are alike, and a plain t test claims too much. Nadeau and
+Bengio (Inference for the generalization error, Machine Learning 52, 2003) correct the variance of its mean.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +18,13 @@ ROUNDING = 1e-9  # of the largest difference: an error below it is not one of th
 
 @dataclass(frozen=True)
 class Paired:
-    """The differences of two runs over the same splits."""
+    """The differences of two runs over the same splits.
+
+    test_to_train: test nodes of a split for each of its training nodes; without it there is no t test.
+    """
 
     gaps: tuple[float, ...]
+    test_to_train: float | None = None
 
     @property
     def runs(self) -> int:
@@ -28,7 +36,7 @@ class Paired:
 
     @property
     def error(self) -> float | None:
-        """The standard error of the mean; a single split has none."""
+        """The standard error of the mean, as of independent splits; a single split has none."""
         if self.runs < 2:
             return None
         variance = sum((gap - self.mean) ** 2 for gap in self.gaps) / (self.runs - 1)
@@ -36,12 +44,16 @@ class Paired:
 
     @cached_property
     def t_test(self) -> float | None:
-        """Two-sided p value of the paired t test; None where the differences do not vary but by rounding."""
-        if self.error is None or self.error <= ROUNDING * max(map(abs, self.gaps)):
+        """Two-sided p value of the t test, its variance corrected: s^2 (1/n + test/train) in the place of s^2 / n.
+
+        None where the sizes of the splits are not known, or the differences do not vary but by rounding.
+        """
+        if self.error is None or self.test_to_train is None or self.error <= ROUNDING * max(map(abs, self.gaps)):
             return None
         from scipy.special import stdtr
 
-        return float(2 * stdtr(self.runs - 1, -abs(self.mean / self.error)))
+        error = self.error * math.sqrt(1 + self.runs * self.test_to_train)
+        return float(2 * stdtr(self.runs - 1, -abs(self.mean / error)))
 
     @cached_property
     def sign_flips(self) -> float | None:
@@ -62,14 +74,15 @@ class Paired:
             "splits": self.runs,
             "mean_difference": self.mean,
             "standard_error": self.error,
+            "test_to_train": self.test_to_train,
             "p_t_test": self.t_test,
             "p_sign_flips": self.sign_flips,
         }
 
 
-def paired_difference(a: Sequence[float], b: Sequence[float]) -> Paired:
+def paired_difference(a: Sequence[float], b: Sequence[float], test_to_train: float | None = None) -> Paired:
     """a - b, split by split."""
-    return Paired(tuple(x - y for x, y in zip(a, b, strict=True)))
+    return Paired(tuple(x - y for x, y in zip(a, b, strict=True)), test_to_train)
 
 
 def holm(p_values: Sequence[float | None], family: int | None = None) -> list[float | None]:

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,28 +28,19 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 INK, MUTED, GRID, PAPER = "#1b2733", "#5b6b7a", "#dde3e8", "#fdfefe"
 THEMED = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "var(--page)"}
 STYLE: dict[str, Any] = {
+    **dict.fromkeys(("axes.labelcolor", "axes.titlecolor", "xtick.labelcolor", "ytick.labelcolor", "text.color"), INK),
+    **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right", "text.parse_math", "legend.frameon"), False),
     "svg.hashsalt": "cgnn",
     "svg.fonttype": "path",
     "font.size": 10,
     "axes.facecolor": "none",
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.titlecolor": INK,
     "axes.titlesize": 10.5,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.axisbelow": True,
     "grid.color": GRID,
     "grid.linewidth": 0.8,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "text.color": INK,
-    "text.parse_math": False,
-    "legend.frameon": False,
     "legend.fontsize": 9,
 }
 
@@ -66,30 +58,33 @@ class Picture:
 
     @classmethod
     def of(cls, name: str, caption: str, alternative: str, drawing: Drawing) -> Picture:
-        inline = _save(drawing, "svg", "none").decode("utf-8")
-        svg, png = (_save(drawing, kind, "white") for kind in ("svg", "png"))
+        inline = save_drawing(drawing, "svg", "none").decode("utf-8")
+        svg, png = (save_drawing(drawing, kind) for kind in ("svg", "png"))
         return cls(name, caption, alternative, svg, png, _for_page(inline, name))
 
 
+def can_draw() -> bool:
+    """Whether matplotlib is installed; without it a page has tables alone."""
+    return find_spec("matplotlib") is not None
+
+
 @contextmanager
-def drawing_style() -> Iterator[None]:
-    """Draw with the style of the reports; letters that the font does not have become boxes, without a warning."""
+def styled_drawing(width: float, height: float) -> Iterator[Drawing]:
+    """An empty figure in the style of the reports, which needs no display and keeps its parts from overlapping.
+
+    Letters that the font does not have become boxes, without a warning.
+    """
     import matplotlib as mpl
+    from matplotlib.figure import Figure
 
     style: Any = STYLE
     with mpl.rc_context(style), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield
+        yield Figure(figsize=(width, height), layout="constrained")
 
 
-def new_drawing(width: float, height: float) -> Drawing:
-    """An empty figure that needs no display and keeps its parts from overlapping."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _save(drawing: Drawing, kind: str, background: str) -> bytes:
+def save_drawing(drawing: Drawing, kind: str, background: str = "white") -> bytes:
+    """The drawing as `svg` or `png`, with nothing in it that differs from run to run."""
     image = io.BytesIO()
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     drawing.savefig(image, format=kind, dpi=150, facecolor=background, metadata=metadata)
@@ -136,6 +131,17 @@ def power_label(value: float, *, digits: bool) -> str:
     if digits or exponent in (0, 1):
         return f"{10.0**exponent:,.{max(-exponent, 0)}f}"
     return "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+def line_look(number: int, label: str) -> dict[str, Any]:
+    """How the line of this number is drawn."""
+    return {"color": PALETTE[number], "ls": DASHES[number % len(DASHES)], "lw": 1.8, "label": label}
+
+
+def mark_look(number: int, label: str) -> dict[str, Any]:
+    """How the point of this number is drawn, with a bar for its deviation."""
+    colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
+    return {"color": colour, "marker": marker, "ls": "none", "label": label, "markersize": 7, "capsize": 3}
 
 
 def legend_below(drawing: Drawing, axes: Axes, columns: int) -> None:

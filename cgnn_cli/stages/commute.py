@@ -4,9 +4,9 @@ import numpy as np
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
+from cgnn_cli.numerics.csr import row_of_entries
 from cgnn_cli.numerics.proximity import effective_neighbours, exponential_weights, inverse_weights
-from cgnn_cli.numerics.transition import row_of_entries
-from cgnn_cli.stages.solvers import Allowance, Pairs, quantiles, solve_pairs
+from cgnn_cli.solvers.solution import Allowance, Pairs, quantiles, solve_pairs
 
 
 def commute(

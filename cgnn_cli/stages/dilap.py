@@ -4,8 +4,9 @@ import numpy as np
 
 from cgnn_cli.configs import DilapConfig
 from cgnn_cli.graph import Dilap, Rewired
+from cgnn_cli.numerics.csr import is_symmetric
 from cgnn_cli.numerics.perron import perron_vector
-from cgnn_cli.numerics.transition import is_symmetric, sparse_laplacian, teleporting_walk, transition_matrix
+from cgnn_cli.numerics.transition import sparse_laplacian, teleporting_walk, transition_matrix
 from cgnn_cli.numerics.walk import Walk
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
-from cgnn_cli.models.table import direction_of
 from cgnn_cli.stages.task import set_up_torch
 from cgnn_cli.stages.train import forward, twin_figures, twin_notes
 
@@ -20,18 +19,12 @@ def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) 
 def precision_recall_f1(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Per class; 0 where undefined."""
     hits = np.diagonal(confusion).astype(np.float64)
+    predicted, true = confusion.sum(axis=0), confusion.sum(axis=1)
 
-    def share(totals: np.ndarray) -> np.ndarray:
-        return np.divide(hits, totals, out=np.zeros_like(hits), where=totals > 0)
+    def share(part: np.ndarray, totals: np.ndarray) -> np.ndarray:
+        return np.divide(part, totals, out=np.zeros_like(hits), where=totals > 0)
 
-    precision, recall = share(confusion.sum(axis=0)), share(confusion.sum(axis=1))
-    f1 = np.divide(
-        2 * hits,
-        (confusion.sum(axis=0) + confusion.sum(axis=1)).astype(np.float64),
-        out=np.zeros_like(hits),
-        where=confusion.sum(axis=0) + confusion.sum(axis=1) > 0,
-    )
-    return precision, recall, f1
+    return share(hits, predicted), share(hits, true), share(2 * hits, predicted + true)
 
 
 def macro_f1(confusion: np.ndarray, f1: np.ndarray) -> float:
@@ -49,7 +42,7 @@ def evaluate(
 ) -> Scores:
     """Score every model of the checkpoint on its own split."""
     assert graph.labels is not None and graph.splits is not None
-    numbers = checkpoint.split_numbers()
+    numbers = sorted(int(name) for name in checkpoint.fits)
     for split in numbers:
         if not (graph.splits[split] == TEST).any():
             raise DataError(f"split {split} has no test nodes, so there is nothing to score")
@@ -57,7 +50,7 @@ def evaluate(
     logits = (forward(graph, operators, checkpoint, config, split, device).logits for split in numbers)
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
     scores = score(graph, np.array(numbers), predictions)
-    scores.summary.update({"model": config.model, "direction": direction_of(config)})
+    scores.summary.update({"model": config.model, "direction": config.resolved_direction})
     for name, share in twin_figures(graph, config, numbers).items():
         scores.summary.update({name: share, "notes": twin_notes(share)})
     return scores

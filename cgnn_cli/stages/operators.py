@@ -1,7 +1,5 @@
 """operators: the sparse matrices that a model propagates over, made once for all splits and trainings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,14 +7,13 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph, Operators
-from cgnn_cli.models.table import check_options
-from cgnn_cli.operators.table import OPERATORS, operators_of
+from cgnn_cli.operators.operator_table import OPERATORS
 
 
 def make_operators(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Operators:
     """All operators that a training reads."""
-    check_options(config)
-    return merged(make_operator(kind, graph, times, config) for kind in operators_of(config))
+    config.check()
+    return merged(make_operator(kind, graph, times, config) for kind in config.operator_kinds())
 
 
 def make_operator(kind: str, graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Operators:

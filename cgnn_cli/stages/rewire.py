@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import RewireConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, Rewired
-from cgnn_cli.numerics.transition import canonical_csr, row_of_entries, strong_components
+from cgnn_cli.numerics.csr import canonical_csr, ones_on, row_of_entries, strong_components
 
 COSINE_DECIMALS = 12
 
@@ -32,7 +32,10 @@ def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
     if graph.features is None:
         raise DataError("--method path orders the nodes by their features, and this graph has none")
     order, notes = similarity_order(graph.features)
-    added_weight = _mean_out_weight(base) if graph.is_weighted else np.ones(graph.node_count)
+    added_weight = np.ones(graph.node_count)
+    if graph.is_weighted:  # the mean weight of each node's out-edges; 1 for a node without any
+        counts, totals = np.diff(base.indptr), np.asarray(base.sum(axis=1)).ravel()
+        added_weight = np.where(counts > 0, totals / np.maximum(counts, 1), 1.0)
     adjacency = join_path(base, order, added_weight, symmetric=config.walk == "symmetric")
     return Rewired(
         adjacency=adjacency,
@@ -75,16 +78,8 @@ def join_path(base: csr_array, order: np.ndarray, added_weight: np.ndarray, *, s
     if symmetric:
         weight = (weight + added_weight[target]) / 2
     added = canonical_csr(csr_array((weight, (source, target)), shape=base.shape))
-    existing = csr_array((np.ones(base.nnz), base.indices, base.indptr), shape=base.shape)
     # The added entries cancel exactly where an edge exists, so that its weight keeps every digit.
-    return canonical_csr(base + (added - added.multiply(existing)))
-
-
-def _mean_out_weight(base: csr_array) -> np.ndarray:
-    """The mean weight of each node's out-edges; 1 for a node without any."""
-    counts = np.diff(base.indptr)
-    totals = np.asarray(base.sum(axis=1)).ravel()
-    return np.where(counts > 0, totals / np.maximum(counts, 1), 1.0)
+    return canonical_csr(base + (added - added.multiply(ones_on(base))))
 
 
 def _largest_component(base: csr_array) -> Rewired:

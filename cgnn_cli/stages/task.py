@@ -1,9 +1,8 @@
 """A training's task: the network, its input and the nodes of one split, on one device."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,16 @@ from torch import Tensor
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Graph, Operators
-from cgnn_cli.models.branch import WithBranch, similar_labels
-from cgnn_cli.models.network import Classifier, Output, hide_entries
-from cgnn_cli.models.propagate import Input, Propagator, as_input, lay_out
-from cgnn_cli.models.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
-from cgnn_cli.models.table import MODELS, Shape
+from cgnn_cli.models.model_table import build_network
+from cgnn_cli.models.option_groups import SamplingOptions, SimilarityOptions
+from cgnn_cli.models.parts.branch import WithBranch, similar_labels
+from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, hide_entries
+from cgnn_cli.models.parts.propagate import Input, Propagator, as_input, lay_out
+from cgnn_cli.models.parts.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
 
 CPU = torch.device("cpu")
-DROPOUTS = ("dropout", "input_dropout", "propagation_dropout", "attention_dropout")
 
 
 def choose_device(name: str) -> torch.device:
@@ -97,18 +96,19 @@ class Task:
     def output(self) -> Output:
         """Class scores and last hidden layer of all nodes, in 32 bits."""
         with self.reduced_precision():
-            if self.config.batch_nodes:
+            if batches(self.config):
                 output = output_by_chunks(self.network, self.x, self.device)
             else:
                 output = self.network(self.with_hidden_features(self.x))
         return Output(output.logits.float(), output.hidden.float())
 
-    @property
+    @cached_property
     def is_steady(self) -> bool:
         """Whether the network does in training what it does afterwards: nothing is drawn, no batch is averaged."""
-        config = self.config
-        drawn = any(getattr(config, name) for name in DROPOUTS)
-        return not (drawn or config.batch_norm or config.batch_nodes or (config.has_branch and config.branch_dropout))
+        if self.network.draws or batches(self.config):
+            return False
+        read = self.config.to_dict()
+        return not any(value for name, value in read.items() if name.endswith("dropout") or name == "batch_norm")
 
     def reduced_precision(self) -> torch.autocast:
         """Dense products in 16 bits, if that is asked for."""
@@ -119,36 +119,41 @@ class Task:
         if epoch < self.network.pretrain_epochs:
             with self.reduced_precision():
                 yield 1.0, self.network.pretrain_loss(self.x, epoch).float()
-        elif self.config.batch_nodes:
-            yield from self._batch_losses(epoch)
+        elif sampling := batches(self.config):
+            yield from self._batch_losses(epoch, sampling)
         else:
             chosen = self.nodes["train"]
             logits = self.output().logits if ahead is None else ahead
             yield 1.0, F.cross_entropy(logits[chosen], self.labels[chosen])
 
-    def _batch_losses(self, epoch: int) -> Iterator[tuple[float, Tensor]]:
+    def _batch_losses(self, epoch: int, sampling: SamplingOptions) -> Iterator[tuple[float, Tensor]]:
         whole = [operator.matrix for operator in operators_in(self.network)]
         order = np.random.default_rng([self.seed, epoch]).permutation(self.nodes["train"].numpy())
-        hops, fanout, size = self.config.layers, self.config.fanout, self.config.batch_nodes
+        size = sampling.batch_nodes
         for number, start in enumerate(range(0, len(order), size), start=1):
             batch = order[start : start + size]
             # from 1: a seed that ends in 0 draws the same as the seed without it, here the order of the nodes
             rng = np.random.default_rng([self.seed, epoch, number])
-            part = sampled_part(whole, batch, hops, fanout, rng)
+            part = sampled_part(whole, batch, sampling.layers, sampling.fanout, rng)
             with on_part(self.network, part, self.device), self.reduced_precision():
                 output: Output = self.network(self.with_hidden_features(rows_of(self.x, part.nodes, self.device)))
             labels = self.labels[torch.from_numpy(batch)].to(self.device)
             yield len(batch) / len(order), F.cross_entropy(output.logits[: len(batch)].float(), labels)
 
 
+def batches(config: TrainConfig) -> SamplingOptions | None:
+    """The options of a training in batches, none where it takes all nodes at once."""
+    return config if isinstance(config, SamplingOptions) and config.batch_nodes else None
+
+
 def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int, device: torch.device) -> Task:
     """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
     check_trainable(graph, split)
     assert graph.features is not None and graph.labels is not None and graph.splits is not None
-    seed, home = config.seed + split, CPU if config.batch_nodes else device
+    seed, home = config.seed + split, CPU if batches(config) else device
     torch.manual_seed(seed)
     shape = Shape(int(graph.features.shape[1]), graph.class_count)
-    network = MODELS[config.model].build(with_similar(operators.matrices, config), shape, config, home)
+    network = build_network(with_similar(operators.matrices, config), shape, config, home)
     if config.has_branch:
         known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(home, torch.float32)
         network = WithBranch(network, known, shape.classes, config)
@@ -162,7 +167,7 @@ def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int,
 
 def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:
     """The operators, each with a share of the nodes that have similar features (`--knn`)."""
-    if not config.knn:
+    if not (isinstance(config, SimilarityOptions) and config.knn):
         return matrices
     similar, share = matrices["knn"], np.float32(config.knn_share)
     mixed = {"step", "out", "in"} & matrices.keys()

@@ -1,7 +1,5 @@
 """train: fit one model on one split, keeping the weights of the best validation epoch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +11,8 @@ from torch import Tensor
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
 from cgnn_cli.graph import Checkpoint, Fit, Graph, Operators
-from cgnn_cli.models.adam import Adam
-from cgnn_cli.models.network import Classifier, Output
-from cgnn_cli.models.table import direction_of
+from cgnn_cli.models.parts.adam import Adam
+from cgnn_cli.models.parts.classifier import Classifier, Output
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages.task import CPU, Task, prepare, set_up_torch
@@ -78,17 +75,14 @@ def fit(
         if stop or watch.snapshot_due():
             watch.save(_snapshot(state, task, optimiser, thread_count(compute.threads, 1)))
         if stop:
-            raise StoppedEarly(
-                f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved",
-                "run the same command again to go on",
-            )
+            raise StoppedEarly(f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved")
     return Fit(
         weights=state.best_weights,
         history={name: np.array(values) for name, values in state.history.items()},
         summary={
             "split": split,
             "model": config.model,
-            "direction": direction_of(config),
+            "direction": config.resolved_direction,
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
             "validation_accuracy": state.best_accuracy,

@@ -18,24 +18,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
+from cgnn_cli.keys import canonical_json
+from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.keys import canonical_json
+from cgnn_cli.store.disk import write_atomically
 
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
 
 FORMAT_VERSION = 1
-ROOT_TYPES = {
-    "graph": "cgnn-graph",
-    "rewire": "cgnn-rewired",
-    "dilap": "cgnn-dilap",
-    "commute": "cgnn-commute",
-    "operators": "cgnn-operators",
-    "fit": "cgnn-fit",
-    "train": "cgnn-checkpoint",
-    "eval": "cgnn-scores",
-}
-FILE_TYPES = {**ROOT_TYPES, "partial": "cgnn-partial"}
+FILE_TYPES = {**{stage.name: stage.file_type for stage in STAGES.values()}, "partial": "cgnn-partial"}
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TRAILER = b"\ncgnn-file-sha256 "
 TRAILER_LENGTH = len(TRAILER) + 64 + 1
@@ -85,7 +77,7 @@ def sealed(artifact: Artifact) -> Artifact:
     return Artifact(dataclasses.replace(artifact.header, payload=payload), artifact.elements)
 
 
-def seal_of(header: Header) -> str:
+def header_sha256(header: Header) -> str:
     """sha256 of the whole header, provenance included."""
     return hashlib.sha256(canonical_json(header.to_json()).encode()).hexdigest()
 
@@ -95,8 +87,17 @@ def write_h5(path: Path, artifact: Artifact) -> None:
 
     HDF5 builds it in memory: its library may crash on a full disk. Readers of HDF5 ignore what follows its last block.
     """
-    image = io.BytesIO()
-    _write_image(image, artifact)
+    import h5py
+
+    from cgnn_cli.store.elements import write_hdf5
+
+    image, header = io.BytesIO(), artifact.header
+    with h5py.File(image, "w", track_order=False) as file:
+        file.attrs["encoding-type"] = FILE_TYPES[header.stage]
+        file.attrs["encoding-version"] = str(FORMAT_VERSION)
+        file.attrs["header"] = canonical_json(header.to_json())
+        file.attrs["header-sha256"] = header_sha256(header)
+        write_hdf5(file, artifact.elements)
     content = image.getbuffer()
     half = len(content) // 2
     with open(path, "wb") as file:
@@ -106,20 +107,6 @@ def write_h5(path: Path, artifact: Artifact) -> None:
         file.write(content[half:])
         file.write(TRAILER + hashlib.sha256(content).hexdigest().encode() + b"\n")
     crash_point("written")
-
-
-def _write_image(image: io.BytesIO, artifact: Artifact) -> None:
-    import h5py
-
-    from cgnn_cli.store.elements import write_hdf5
-
-    header = artifact.header
-    with h5py.File(image, "w", track_order=False) as file:
-        file.attrs["encoding-type"] = FILE_TYPES[header.stage]
-        file.attrs["encoding-version"] = str(FORMAT_VERSION)
-        file.attrs["header"] = canonical_json(header.to_json())
-        file.attrs["header-sha256"] = seal_of(header)
-        write_hdf5(file, artifact.elements)
 
 
 def _check_bytes(path: Path) -> None:
@@ -143,9 +130,19 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
     from cgnn_cli.store.elements import flatten
 
     root = {"type": FILE_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
-    text = canonical_json({**root, "header": artifact.header.to_json(), "header-sha256": seal_of(artifact.header)})
+    text = canonical_json(
+        {**root, "header": artifact.header.to_json(), "header-sha256": header_sha256(artifact.header)}
+    )
     arrays: dict[str, Any] = {NPZ_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **flatten(artifact.elements)}
     np.savez_compressed(file, **arrays)
+
+
+def write_npz_beside(path: Path) -> Path:
+    """The same artifact as a flat .npz beside the HDF5 file."""
+    target, buffer = path.with_suffix(".npz"), io.BytesIO()
+    write_npz(buffer, read(path))
+    write_atomically(target, buffer.getvalue())
+    return target
 
 
 def read(path: Path) -> Artifact:
@@ -175,14 +172,8 @@ def _read_h5(path: Path) -> Artifact:
         _check_bytes(path)
         # Published files never change, so HDF5's own lock is not needed; some network disks refuse it.
         with h5py.File(path, "r", locking=False) as file:
-            attributes = {name: file.attrs[name] for name in file.attrs}
-            header = _parse_header(
-                path,
-                str(attributes.get("encoding-type")),
-                str(attributes.get("encoding-version")),
-                str(attributes.get("header")),
-                str(attributes.get("header-sha256")),
-            )
+            names = ("encoding-type", "encoding-version", "header", "header-sha256")
+            header = _parse_header(path, *(str(file.attrs.get(name)) for name in names))
             return Artifact(header, read_hdf5(file))
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
@@ -226,6 +217,6 @@ def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str
             raise ValueError("keys and roles are letters and digits")
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptError("its header cannot be read") from error
-    if version != str(FORMAT_VERSION) or seal_of(header) != seal or FILE_TYPES.get(header.stage) != root_type:
+    if version != str(FORMAT_VERSION) or header_sha256(header) != seal or FILE_TYPES.get(header.stage) != root_type:
         raise CorruptError("its header does not match its checksum")
     return header

@@ -6,16 +6,7 @@ A no-op unless the environment variable CGNN_CRASH_AT names the point.
 import os
 import signal
 
-POINTS = (
-    "temporary-opened",
-    "half-written",
-    "written",
-    "verified",
-    "synced",
-    "renamed",
-    "protected",
-    "recorded",
-)
+POINTS = ("temporary-opened", "half-written", "written", "verified", "synced", "renamed", "protected", "recorded")
 
 
 def crash_point(name: str) -> None:

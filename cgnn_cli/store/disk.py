@@ -1,11 +1,11 @@
 """Files on disks that may be shared, full or about to lose power: whole or not at all."""
 
-from __future__ import annotations
-
+import contextlib
 import errno
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,25 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@contextlib.contextmanager
+def temporary_beside(path: Path) -> Iterator[Path]:
+    """A fresh name beside a file, for what will replace it; in the end nothing is left under it."""
+    temporary = path.with_name(f".{path.stem}.{os.urandom(6).hex()}.tmp")
+    try:
+        yield temporary
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a small file so that readers see the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-    try:
+    with temporary_beside(path) as temporary:
         with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, value: dict[str, Any]) -> None:

@@ -118,12 +118,7 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
     storage: dict[str, Any] = {}
     if array.ndim and array.size:
         rows = max(1, min(len(array), CHUNK_BYTES // max(1, array.nbytes // len(array))))
-        storage = {
-            "chunks": (rows, *array.shape[1:]),
-            "compression": "gzip",
-            "shuffle": True,
-            "fletcher32": True,
-        }
+        storage = {"chunks": (rows, *array.shape[1:]), "compression": "gzip", "shuffle": True, "fletcher32": True}
     dataset = group.create_dataset(name, data=array, dtype=dtype, track_times=False, **storage)
     dataset.attrs["encoding-type"], dataset.attrs["encoding-version"] = encoding
 

@@ -1,7 +1,5 @@
 """Locks between processes and machines: one works, the others wait and find the result."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import platform
@@ -37,6 +35,31 @@ def hold_lock(path: Path, doing: str, timeout: float, warn: Callable[[str], None
     try:
         yield
     finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def claim_lock(path: Path) -> Iterator[bool]:
+    """Hold a lock without waiting; False where another process holds it. A lock file that was not there goes again."""
+    from filelock import FileLock, Timeout
+
+    was_there = path.exists()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path)
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    except (OSError, NotImplementedError):  # no locks on this disk: nothing depends on them
+        yield True
+        return
+    try:
+        yield True
+    finally:
+        if not was_there:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
         lock.release()
 
 

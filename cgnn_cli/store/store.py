@@ -18,15 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from cgnn_cli.errors import CgnnError, CorruptError, ResourceError, UpstreamError
+from cgnn_cli.pipeline import STAGES
 from cgnn_cli.resources import free_disk
 from cgnn_cli.store import artifact as files
-from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
+from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.disk import file_sha256, identity, read_json, replace, sync, write_json
+from cgnn_cli.store.disk import file_sha256, identity, read_json, replace, sync, temporary_beside, write_json
 from cgnn_cli.store.locking import hold_lock
 
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Store:
 
     def find(self, stage: str, key: str) -> Header | None:
         """The header of a verified artifact, or None. A damaged one is quarantined and counts as missing."""
-        if stage not in ROOT_TYPES or not key.isalnum():
+        if stage not in STAGES or not key.isalnum():
             return None
         path = self.path(stage, key)
         record = read_json(path.with_suffix(".json"))
@@ -74,7 +74,7 @@ class Store:
                 self._quarantine(path, error.message)
             return None
         with contextlib.suppress(OSError):
-            self.protect_and_record(path, record_of(path, header))
+            self._protect_and_record(path, _side_record(path, header))
         return header
 
     def load(self, stage: str, key: str) -> Artifact:
@@ -88,44 +88,43 @@ class Store:
         artifact = files.sealed(artifact)
         header, path = artifact.header, self.path(artifact.header.stage, artifact.header.key)
         needed = sum(array.nbytes for array in flatten(artifact.elements).values())
-        temporary = path.with_name(f".{header.key}.{os.urandom(6).hex()}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.touch()
-            crash_point("temporary-opened")
-            files.write_h5(temporary, artifact)
-            if files.read(temporary).header != header:
-                raise CorruptError(f"{temporary} does not read back as it was written")
-            crash_point("verified")
-            record = record_of(temporary, header)
-            sync(temporary)
-            crash_point("synced")
-            replace(temporary, path)
-            sync(path.parent)
-            crash_point("renamed")
-            self.protect_and_record(path, record)
+            with temporary_beside(path) as temporary:
+                temporary.touch()
+                crash_point("temporary-opened")
+                files.write_h5(temporary, artifact)
+                if files.read(temporary).header != header:
+                    raise CorruptError(f"{temporary} does not read back as it was written")
+                crash_point("verified")
+                return self.publish_file(temporary, header)
         except OSError as error:
             raise self.storage_error(error, needed) from error
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
+
+    def publish_file(self, temporary: Path, header: Header) -> Header:
+        """Put a file that has been verified in its place, with its side record."""
+        path, record = self.path(header.stage, header.key), _side_record(temporary, header)
+        sync(temporary)
+        crash_point("synced")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace(temporary, path)
+        sync(path.parent)
+        crash_point("renamed")
+        self._protect_and_record(path, record)
         return header
 
     def write_partial(self, path: Path, artifact: Artifact) -> None:
         """Replace the snapshot of an unfinished run; it is verified when it is read."""
-        temporary = path.with_name(f".{path.stem}.{os.urandom(6).hex()}.tmp")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            files.write_h5(temporary, files.sealed(artifact))
-            sync(temporary)
-            replace(temporary, path)
+            with temporary_beside(path) as temporary:
+                files.write_h5(temporary, files.sealed(artifact))
+                sync(temporary)
+                replace(temporary, path)
         except OSError as error:
             raise self.storage_error(error, 0) from error
-        finally:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
 
-    def protect_and_record(self, path: Path, record: dict[str, Any]) -> None:
+    def _protect_and_record(self, path: Path, record: dict[str, Any]) -> None:
         path.chmod(0o444)
         crash_point("protected")
         write_json(path.with_suffix(".json"), record)
@@ -147,11 +146,8 @@ class Store:
                 f"no room in the store {self.root}: up to {needed:,} bytes needed, {free_disk(self.root):,} free",
                 "free some space, or choose another store with --store",
             )
-        if error.errno in READ_ONLY:
-            return ResourceError(
-                f"the store {self.root} cannot be written: {error.strerror}", "choose another with --store"
-            )
-        return ResourceError(f"cannot write to the store {self.root}: {error}", "choose another one with --store")
+        reason = error.strerror or error
+        return ResourceError(f"the store {self.root} cannot be written: {reason}", "choose another one with --store")
 
     def _quarantine(self, path: Path, reason: str) -> None:
         folder = self.root / "quarantine"
@@ -164,10 +160,12 @@ class Store:
         except OSError:
             self.warn(f"damaged cache entry ignored: {reason}")
 
+    def lock_path(self, stage: str, key: str) -> Path:
+        return self.root / "locks" / f"{stage}-{key}.lock"
+
     def lock(self, stage: str, key: str) -> contextlib.AbstractContextManager[None]:
         """Hold the lock of a key while computing it."""
-        path = self.root / "locks" / f"{stage}-{key}.lock"
-        return hold_lock(path, f"computing {stage} {key[:12]}", self.lock_timeout, self.warn)
+        return hold_lock(self.lock_path(stage, key), f"computing {stage} {key[:12]}", self.lock_timeout, self.warn)
 
     def headers(self, stage: str) -> list[Header]:
         """The recorded artifacts of a stage, oldest first. Only the side records are read."""
@@ -178,35 +176,29 @@ class Store:
                 found.append(header)
         return sorted(found, key=lambda header: (str(header.provenance.get("started")), header.key))
 
+    def latest_path(self, stage: str) -> Path:
+        """Where it is noted which artifact of a stage was last made or asked for."""
+        return self.root / "latest" / f"{stage}.json"
+
     def remember_latest(self, stage: str, key: str) -> None:
         """Note that this artifact, if it is here, was the last of its stage to be made or asked for."""
         with contextlib.suppress(OSError):
             if self.path(stage, key).exists():
-                write_json(self.root / "latest" / f"{stage}.json", {"key": key})
+                write_json(self.latest_path(stage), {"key": key})
 
     def latest(self, stage: str) -> Header | None:
         """The artifact of a stage that was last made or asked for."""
-        key = read_json(self.root / "latest" / f"{stage}.json").get("key")
+        key = read_json(self.latest_path(stage)).get("key")
         headers = self.headers(stage)
         return next((header for header in headers if header.key == key), headers[-1] if headers else None)
 
     def resolve(self, name: str) -> tuple[str, str]:
         """Stage and key of the artifact whose key starts with `name`."""
-        matches = (
-            sorted(
-                {
-                    (path.parent.name, path.stem)
-                    for stage in ROOT_TYPES
-                    for path in (self.root / stage).glob(f"{name}*.h5")
-                }
-            )
-            if name.isalnum()
-            else []
-        )
+        stages = STAGES if name.isalnum() else ()
+        matches = [(stage, path.stem) for stage in stages for path in (self.root / stage).glob(f"{name}*.h5")]
         if not matches:
             raise UpstreamError(
-                f"{name} is neither a file nor a key in the store {self.root}",
-                "`cgnn cache ls` shows what is there",
+                f"{name} is neither a file nor a key in the store {self.root}", "`cgnn cache ls` shows what is there"
             )
         if len(matches) > 1:
             raise UpstreamError(f"the key {name} is ambiguous in the store {self.root}", "give more of its letters")
@@ -227,11 +219,11 @@ class Store:
         return sorted(path.stem for path in (self.root / "datasets").glob("*.json"))
 
 
-def record_of(path: Path, header: Header) -> dict[str, Any]:
+def _side_record(path: Path, header: Header) -> dict[str, Any]:
     """The side record of a file that has been verified."""
     return {
         "header": header.to_json(),
-        "header_sha256": files.seal_of(header),
+        "header_sha256": files.header_sha256(header),
         "size": path.stat().st_size,
         "file_sha256": file_sha256(path),
     }
@@ -241,6 +233,6 @@ def _recorded_header(record: dict[str, Any]) -> Header | None:
     """The header in a side record, or None where the record is damaged."""
     try:
         header = Header(**record["header"])
-        return header if files.seal_of(header) == record["header_sha256"] else None
+        return header if files.header_sha256(header) == record["header_sha256"] else None
     except (KeyError, TypeError, ValueError):
         return None

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.runner import Runner, given_step
+from cgnn_cli.execution.given import given_step
+from cgnn_cli.execution.runner import Runner
 from cgnn_cli.store.store import Store
 from tests.conftest import MakeStandIn
 from tests.front_door import FrontDoor
+from tests.runs import Listener
 
 pytestmark = pytest.mark.realdata
 HERE = ["squirrel", "chameleon", "squirrel-filtered", "chameleon-filtered", "cora-ml", "citeseer", "am-photo"]
@@ -90,19 +92,9 @@ def check_loading(limit: float) -> None:
     store = Store(Path(".cgnn"))
     (header,) = store.headers("graph")
     clock = time.process_time()
-    graph = Runner(store, Silent()).data(given_step(store, header, {}))
+    graph = Runner(store, Listener()).data(given_step(store, header, {}))
     taken = time.process_time() - clock
     assert graph.node_count == header.summary["nodes"] and taken < limit
-
-
-class Silent:
-    """Hears nothing."""
-
-    def stage_done(self, header: object, *, hit: bool) -> None:
-        pass
-
-    def progress(self, done: int, total: int, message: str) -> None:
-        pass
 
 
 @pytest.mark.slow

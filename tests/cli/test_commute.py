@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cgnn_cli import api, runs
+from cgnn_cli import api
 from cgnn_cli.errors import NumericalError
+from cgnn_cli.execution import snapshots
 from cgnn_cli.numerics import powers
 from tests.front_door import FrontDoor
 
@@ -167,7 +168,7 @@ def test_the_error_that_cannot_be_measured_is_a_note(cgnn: FrontDoor, monkeypatc
     def fails(*arguments: object, **options: object) -> None:
         raise NumericalError("a solve stopped")
 
-    monkeypatch.setattr("cgnn_cli.stages.solvers.verify", fails)
+    monkeypatch.setattr("cgnn_cli.solvers.solution.verify", fails)
     result = cgnn.ok(*DEMO, "--solver", "series", "--verify", 5, "--json").json
     assert result["summary"]["verify"] is None
     assert "the error could not be measured: a solve stopped" in result["warnings"]
@@ -191,7 +192,7 @@ def test_the_closest_edges(cgnn: FrontDoor) -> None:
 
 
 def test_long_work_is_refused_at_once(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cgnn_cli.stages.solvers.WORK_A_SECOND", 1e-3)
+    monkeypatch.setattr("cgnn_cli.solvers.series.WORK_A_SECOND", 1e-3)
     line = cgnn.fails(7, *DEMO, "--solver", "series")
     assert "minutes" in line and "--steps" in line
 
@@ -208,12 +209,12 @@ def test_the_series_goes_on_where_it_was_stopped(cgnn: FrontDoor, monkeypatch: p
     undisturbed = elements(cgnn, cgnn.ok(*options, "--store", "other").path)["commute"]
     asked: list[int] = []
 
-    def stop_at_the_second_block(self: runs.RunWatch) -> bool:
+    def stop_at_the_second_block(self: snapshots.SnapshotWatch) -> bool:
         asked.append(1)
         return len(asked) == 2
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs.RunWatch, "stop_requested", stop_at_the_second_block)
+        patch.setattr(snapshots.SnapshotWatch, "stop_requested", stop_at_the_second_block)
         result = cgnn(*options)
     assert result.code == 75, result
     assert list(Path(".cgnn", "partial").glob("*.h5"))

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.models.table import MODELS
-from cgnn_cli.presets.recording import full_row, record_row
-from cgnn_cli.presets.table import FOUND, PRESETS, Row, packaged, preset, read_rows, rows_of
+from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.presets import lookup, recording
+from cgnn_cli.presets.lookup import FOUND, PRESETS, Row, packaged_file, preset, read_rows, rows_of
+from cgnn_cli.presets.recording import record_row
 from cgnn_cli.settings import Settings
 from tests.front_door import FrontDoor
 
@@ -135,18 +136,31 @@ def test_every_row_that_comes_with_the_tool_can_be_used(name: str) -> None:
 
 
 def test_the_files_come_with_the_package() -> None:
-    assert all(packaged(name).is_file() for name in FOUND)
+    assert {name for name in MODELS if packaged_file(name).is_file()} == {name for _, name in rows_of("tuned")}
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    assert project["tool"]["setuptools"]["package-data"]["cgnn_cli.presets"] == ["*.toml"]
+    assert "models/*/presets.toml" in project["tool"]["setuptools"]["package-data"]["cgnn_cli"]
+
+
+def test_a_row_of_a_preset_goes_into_the_folder_of_its_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "presets.toml"
+    for module in (lookup, recording):
+        monkeypatch.setattr(module, "packaged_file", lambda model: path)
+    for dataset, layers in (("demo", 2), ("cora-ml", 4), ("demo", 3)):
+        record_row("tuned", dataset, "gcn", Row({"train.layers": layers}))
+    assert read_rows(path) == {
+        ("tuned", "demo"): Row({"train.layers": 3}),
+        ("tuned", "cora-ml"): Row({"train.layers": 4}),
+    }
+    assert preset("tuned", "demo", "gcn") == {"train.layers": 3}
 
 
 def test_recorded_rows_come_back_and_leave_others_alone() -> None:
     path = Path("found.toml")
     path.write_text("# a word\n# before\n")
     first = Row({"train.lr": 0.1, "train.l2_norm": True, "commute.scale": "median"}, {"splits": [0, 1], "command": "c"})
-    record_row(path, "my.data", "cgnn", first)
-    record_row(path, "demo", "gcn", Row({"train.lr": 1e-05}, {}))
-    record_row(path, "demo", "gcn", second := Row({"train.lr": 0.5}, {"command": 'say "ü"'}))
+    record_row(str(path), "my.data", "cgnn", first)
+    record_row(str(path), "demo", "gcn", Row({"train.lr": 1e-05}, {}))
+    record_row(str(path), "demo", "gcn", second := Row({"train.lr": 0.5}, {"command": 'say "ü"'}))
     assert path.read_text().startswith("# a word\n# before\n")
     assert read_rows(path) == {("my.data", "cgnn"): first, ("demo", "gcn"): second}
     assert preset(str(path), "my.data", "cgnn") == first.settings
@@ -155,11 +169,11 @@ def test_recorded_rows_come_back_and_leave_others_alone() -> None:
 def test_a_full_row_holds_what_is_read_and_gives_the_same_configurations() -> None:
     flags = {"solver": "series", "undirected": True, "layers": 3, "scale": "2", "proximity": "inverse", "rank": 9}
     settings = Settings({**flags, "dataset": "demo"}, environment={})
-    row = full_row(settings)
+    row = settings.full_row()
     assert row["graph.undirected"] is True and "graph.protocol" not in row
     assert row["train.layers"] == 3 and row["train.lr"] == 0.01
     assert "commute.rank" not in row and "train.model" not in row and "train.heads" not in row
     again = Settings.of(row, "row")
     for stage in ("graph", "rewire", "dilap", "commute"):
         assert again.config(stage).to_dict() == settings.config(stage).to_dict()
-    assert not any(path.startswith(("rewire", "commute")) for path in full_row(Settings({"model": "mlp"})))
+    assert not any(path.startswith(("rewire", "commute")) for path in Settings({"model": "mlp"}).full_row())

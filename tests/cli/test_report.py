@@ -11,7 +11,7 @@ import pytest
 
 from cgnn_cli.report.commute_figures import weights_label
 from tests.front_door import FrontDoor
-from tests.report.samples import HOST
+from tests.runs import HOST
 
 SHORT = ("--epochs", 2, "--hidden", 4, "--split", 0, "--split", 1, "--no-compare")
 ALL = "html,md,tex,csv,json"
@@ -129,7 +129,7 @@ def test_without_matplotlib_there_are_tables(
     cgnn: FrontDoor, runs: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    for module in ("cgnn_cli.commands.report", "cgnn_cli.report.content"):
+    for module in ("cgnn_cli.commands.report", "cgnn_cli.report.style"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     result = cgnn.ok("report", "--output", "out", "--json").json
     assert result["summary"]["figures"] == 0 and any("cgnn[plot]" in note for note in result["warnings"])

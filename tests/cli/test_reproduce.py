@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.experiments.rows import PLAIN_EXTENDED
-from cgnn_cli.experiments.statistics import beside, records
-from cgnn_cli.experiments.table import EXPERIMENTS
+from cgnn_cli.paper.dataset_figures import beside, records
+from cgnn_cli.paper.experiment_table import EXPERIMENTS
+from cgnn_cli.paper.rows import PLAIN_EXTENDED
+from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store import artifact as files
-from tests.cli.test_datasets import TOY, write_toy
-from tests.conftest import REAL_DATA
-from tests.experiments.test_lab import lab_with
+from tests.conftest import QUESTIONS, REAL_DATA
+from tests.datasets.toy_benchmark import TOY, write_toy
 from tests.front_door import FrontDoor
+from tests.paper.test_lab import lab_with
 
 FILES = ("page.html", "page.md", "page.tex", "results.csv", "results.json")
 QUICK = ("--epochs", 10, "--hidden", 16, "--layers", 2, "--split", 0, "--split", 1)
@@ -337,6 +338,17 @@ def test_scores_on_a_stand_in_are_marked_and_not_ranked(
     found = quick(cgnn, Path("own"), name, *standin, "--models", "linear,mlp")
     assert found.page.count("(2, stand-in) |") == 2 and "| **" not in found.page and "<u>" not in found.page
     assert "on toy (stand-in)" in found.page and all(row["standin"] for row in found.records)
+
+
+def test_one_job_starts_no_process_and_each_artifact_is_reported_once(cgnn: FrontDoor, programs: list[str]) -> None:
+    options = ("--quick", "--models", "mlp,linear", "--store", "own", "--output", "out")
+    told = cgnn.ok("reproduce", "table1", *options, "--jobs", 1).err
+    assert set(programs) <= QUESTIONS
+    reported = re.findall(r"^(\w+)(?: split \d)? +([0-9a-f]{12})  ", told, re.MULTILINE)
+    assert len(set(reported)) == len(reported), told
+    made = [path for path in Path("own").glob("*/*.h5") if path.parent.name in STAGES]
+    assert sorted(reported) == sorted((path.parent.name, path.stem[:12]) for path in made)
+    assert [stage for stage, _ in reported].count("fit") == 4
 
 
 def test_a_failed_dataset_is_shown_and_the_rest_goes_on(cgnn: FrontDoor, store: Path) -> None:

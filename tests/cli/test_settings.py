@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import UsageError
+from cgnn_cli.models.dirgnn import DirgnnConfig
 from cgnn_cli.settings import KEYS, Settings
 from tests.front_door import FrontDoor
 
@@ -117,7 +117,7 @@ def test_case_46_a_file_that_is_not_there_or_not_text(cgnn: FrontDoor) -> None:
 def test_texts_of_all_kinds_are_parsed() -> None:
     settings = Settings({}, ["train.l2_norm=yes", "train.lr=1", "train.layers=3", "train.model=dirgnn"], environment={})
     config = settings.config("train")
-    assert isinstance(config, TrainConfig)
+    assert isinstance(config, DirgnnConfig)
     assert (config.l2_norm, config.lr, config.layers, config.model) == (True, 1.0, 3, "dirgnn")
     with pytest.raises(UsageError):
         Settings({}, ["train.l2_norm="], environment={})

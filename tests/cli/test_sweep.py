@@ -9,13 +9,16 @@ from typing import Any
 import pytest
 
 from cgnn_cli.commands.console import Talker
-from cgnn_cli.commands.sweep_table import Board, sorted_results
+from cgnn_cli.commands.sweep_table import Board
 from cgnn_cli.errors import UsageError
-from cgnn_cli.presets.table import read_rows
+from cgnn_cli.execution.results import Run
+from cgnn_cli.presets.lookup import read_rows
 from cgnn_cli.sweeps import Range, Shard, points_of, read_sweep, separate, shard_of
-from cgnn_cli.trials import Trial, TrialResult
+from cgnn_cli.workspace import best_first
+from tests.conftest import QUESTIONS
 from tests.faults.processes import finish, run, start, wait_for
 from tests.front_door import FrontDoor
+from tests.runs import fit_headers
 
 BASE = ("--dataset", "demo", "--solver", "pi-only", "--epochs", 3, "--hidden", 4, "--split", 0, "--split", 1)
 GRID = ("sweep", *BASE, "--set", "train.layers=1,2", "--set", "train.lr=0.01,0.1", "--json", "--quiet")
@@ -221,6 +224,12 @@ def test_a_rerun_computes_nothing_and_shows_the_same_table(
     assert "score it on the test nodes: cgnn eval --dataset demo" in shown.err
 
 
+def test_one_job_starts_no_process(whole: tuple[Path, dict[str, Any]], cgnn: FrontDoor, programs: list[str]) -> None:
+    values = cgnn.ok(*GRID, "--jobs", 1, "--store", "own").json
+    assert values["cache"] == "miss" and results_of(values) == results_of(whole[1])
+    assert set(programs) <= QUESTIONS
+
+
 def test_two_shards_at_the_same_time_give_the_results_of_the_whole(whole: tuple[Path, dict[str, Any]]) -> None:
     shards = [start(*GRID, "--store", "store", "--shard", f"{number}/2") for number in (1, 2)]
     parts = [finish(shard).json for shard in shards]
@@ -327,9 +336,9 @@ def test_a_winner_is_recorded_with_a_search_that_can_be_repeated(
 def test_the_table_is_live_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     results = [
-        TrialResult(Trial("worse", "demo"), "done", splits=[0], validation_accuracy=[0.5], epochs=[1], seconds=[1.0]),
-        TrialResult(Trial("failed one", "demo"), "failed", "why"),
-        TrialResult(Trial("better", "demo"), "done", "", None, [0, 1], [0.7, 0.8], epochs=[1, 1], seconds=[1.0, 1.0]),
+        Run("worse", "demo", status="done", headers=fit_headers([0.5])),
+        Run("failed one", "demo", status="failed", message="why"),
+        Run("better", "demo", status="done", headers=fit_headers([0.7, 0.8])),
     ]
     with Board(Talker(quiet=False), "title", 3) as board:
         for result in results:
@@ -337,4 +346,4 @@ def test_the_table_is_live_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys
         board.progress(2, 3, "split 0 epoch 4")
     shown = capsys.readouterr().err
     assert "75.00 ± 5.00" in shown and "50.00" in shown and "50.00 ±" not in shown and "failed: why" in shown
-    assert [result.trial.name for result in sorted_results(results)] == ["better", "worse", "failed one"]
+    assert [result.name for result in best_first(results)] == ["better", "worse", "failed one"]

@@ -1,15 +1,15 @@
 """Wrong use, help, start-up cost."""
 
-import dataclasses
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
-from cgnn_cli.configs import CONFIGS
 from cgnn_cli.errors import EXIT_CODES, CgnnError
-from cgnn_cli.models.table import MODELS
+from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.settings import KEYS
 from tests.front_door import FrontDoor, run_process
 
 
@@ -72,15 +72,13 @@ def test_exit_codes_are_unique() -> None:
 
 
 def test_option_names_are_unique_over_the_stages() -> None:
-    names = [field.name for config in CONFIGS.values() for field in dataclasses.fields(config)]
+    names = [key.name for key in KEYS.values()]
     assert len(set(names)) == len(names)
 
 
-def test_the_table_of_models_and_the_option_agree() -> None:
-    field = next(field for field in dataclasses.fields(CONFIGS["train"]) if field.name == "model")
-    for name, model in MODELS.items():
-        assert name in str(field.type)
-        assert all(option in {item.name for item in dataclasses.fields(CONFIGS["train"])} for option in model.options)
+def test_the_table_of_models_and_the_options_agree() -> None:
+    assert get_args(KEYS["train.model"].kind) == tuple(MODELS)
+    assert {f"train.{option}" for model in MODELS.values() for option in model.own_options()} <= KEYS.keys()
 
 
 def test_help_lists_the_stages_in_order_with_an_example_each(cgnn: FrontDoor) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cgnn_cli.datasets.files.stored_splits import check_splits, splits_from_masks
 from cgnn_cli.datasets.splits import (
     DEFAULT_RATIO,
     draw_per_class,
@@ -16,7 +17,6 @@ from cgnn_cli.datasets.splits import (
     per_class_splits,
     ratio_splits,
 )
-from cgnn_cli.datasets.stored_splits import check_splits, splits_from_masks
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import TEST, TRAIN, UNUSED, VALIDATION
 

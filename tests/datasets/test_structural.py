@@ -49,6 +49,16 @@ def test_blocks_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(structural_features(adjacency), whole, atol=1e-12)
 
 
+def test_threads_change_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    adjacency = csr_array(random_adjacency())
+    monkeypatch.setattr(structural, "BLOCK_PRODUCTS", 20)
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr(structural, "allowed_cores", lambda cores=cores: cores)
+        found.append(structural_features(adjacency))
+    np.testing.assert_array_equal(found[0], found[1])
+
+
 def test_work_is_the_number_of_multiplications() -> None:
     walk = csr_array(dense_walk(random_adjacency()))
     work = structural._products(walk, csr_array(walk.T))

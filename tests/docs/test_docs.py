@@ -18,16 +18,17 @@ from typer.main import get_command
 
 import cgnn_cli
 from cgnn_cli.commands.main import app
-from cgnn_cli.configs import CONFIGS, CommuteConfig, TrainConfig, option_name
+from cgnn_cli.configs import CONFIGS, CommuteConfig, option_name
 from cgnn_cli.configs import SECTIONS as SETTING_SECTIONS
 from cgnn_cli.errors import EXIT_CODES
-from cgnn_cli.experiments.table import EXPERIMENTS
+from cgnn_cli.models.cgnn import CgnnConfig
+from cgnn_cli.paper.experiment_table import EXPERIMENTS
 from cgnn_cli.pipeline import COMMANDS as STAGE_COMMANDS
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.settings import KEYS, OUTSIDE
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store import elements as encodings
-from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, Header
+from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.store import Store
 from tests.front_door import FrontDoor
 from tests.graphs import toy_arrays
@@ -58,7 +59,7 @@ EXECUTED = {
 SECTIONS = {
     "configuration.md": ("Sections and keys", "Slips"),
     "batch-jobs.md": ("Stores and disks", "Scripts", "Nodes without internet", "GPU"),
-    "python-api.md": ("Functions",),
+    "python-api.md": ("Functions", "A workspace"),
     "pyg.md": ("Example", "Directions", "AddCommuteTimes", "CGNNConv", "Conversions"),
     "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
     "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
@@ -223,14 +224,14 @@ def test_reference_has_every_command_and_option(path: str) -> None:
 
 
 def test_every_stage_option_and_choice_is_in_the_method() -> None:
-    for config in CONFIGS.values():
+    for key in KEYS.values():
         text = text_of("method.md")
-        if config is TrainConfig:
+        if key.section == "train":
             text += text_of("models.md") + text_of("beyond-the-paper.md")
-        for name, kind in get_type_hints(config).items():
-            if name != "stage":
-                assert mentions(text, option_name(name)), name
-                assert all(mentions(text, str(choice)) for choice in get_args(kind) if isinstance(choice, str)), name
+        if key.section in CONFIGS:
+            assert mentions(text, option_name(key.name)), key.name
+            choices = [choice for choice in get_args(key.kind) if isinstance(choice, str)]
+            assert all(mentions(text, choice) for choice in choices), key.name
 
 
 def test_every_import_option_is_in_own_data() -> None:
@@ -268,7 +269,7 @@ def test_every_option_of_the_transform_is_in_its_page() -> None:
         assert {field.name for field in fields(CONFIGS[stage])} <= set(names_in(section)), stage
 
 
-@pytest.mark.parametrize(("config", "field"), [(CommuteConfig, "proximity"), (TrainConfig, "aggregation")])
+@pytest.mark.parametrize(("config", "field"), [(CommuteConfig, "proximity"), (CgnnConfig, "aggregation")])
 def test_tables_of_choices_are_complete(config: type, field: str) -> None:
     table = next(table for table in tables_of(text_of("method.md")) if table[0][0] == f"`{option_name(field)}`")
     assert tuple(names_in(row[0])[0] for row in table[1:]) == get_args(get_type_hints(config)[field])
@@ -472,7 +473,7 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     source = (*source[:-1], chosen)
     cgnn.ok("run", *source, "--solver", "series", "--tolerance", 0.1, *TINY, "--split", 0, "-q")
     found: dict[str, list[Artifact]] = {}
-    for stage in ROOT_TYPES:
+    for stage in STAGES:
         for root in (own, shared_store, other, chosen):
             header = Store(root).latest(stage)
             assert header is not None
@@ -496,8 +497,8 @@ def written(elements: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str
 def test_every_element_is_documented_and_exists(cgnn: FrontDoor, shared_store: Path) -> None:
     found = artifacts_of_every_kind(cgnn, shared_store)
     documented = {}
-    for stage, root_type in ROOT_TYPES.items():
-        section = section_of(text_of(FORMAT), f"### {stage}: `{root_type}`")
+    for stage in STAGES:
+        section = section_of(text_of(FORMAT), f"### {stage}: `{files.FILE_TYPES[stage]}`")
         elements, summary = tables_of(section)
         assert elements[0] == ["element", "dtype", "shape", "meaning"] and summary[0] == ["summary field", "meaning"]
         documented[stage] = {names_in(row[0])[0]: row for row in elements[1:]}
@@ -549,7 +550,7 @@ def test_documented_readers_verify_every_artifact(cgnn: FrontDoor, shared_store:
         if block.info == ["python"]:
             exec("\n".join(block.lines), scope)
     paths = list(shared_store.glob("*/*.h5"))
-    assert {path.parent.name for path in paths} == set(ROOT_TYPES)
+    assert {path.parent.name for path in paths} == set(STAGES)
     for path in paths:
         scope["verify"](path)
     summary, adjacency, names = scope["read_graph"](next(shared_store.glob("graph/*.h5")))
@@ -569,7 +570,7 @@ def test_npz_layout_and_store_layout(cgnn: FrontDoor) -> None:
     patterns = {name for row in table[1:] for name in names_in(row[0])}
     for found in path.parents[1].glob("*/*"):
         name = str(found.relative_to(path.parents[1])).replace(found.stem.split("-")[-1], "<key>")
-        name = re.sub(rf"\b({'|'.join(ROOT_TYPES)})\b", "<stage>", name)
+        name = re.sub(rf"\b({'|'.join(STAGES)})\b", "<stage>", name)
         layouts = {"datasets/<key>.json": "datasets/<name>.json", "latest/<key>.json": "latest/<stage>.json"}
         name = layouts.get(name, name)
         assert name in patterns or found.suffix in patterns, name
@@ -583,7 +584,7 @@ def test_columns_of_exported_files(cgnn: FrontDoor, shared_store: Path) -> None:
     (table,) = tables_of(section_of(text_of("pipeline.md"), "## Look inside"))
     documented = {stage: row[1].replace(" ", "") for row in table[1:] for stage in row[0].split(", ")}
     written_columns = {}
-    for stage in ROOT_TYPES:
+    for stage in STAGES:
         path = next((shared_store / stage).glob("*.h5"))
         cgnn.ok("export", path, "--to", "csv", "--output", "table.csv", "--store", shared_store, "-q")
         written_columns[stage] = Path("table.csv").read_text(encoding="utf-8").splitlines()[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cgnn_cli.commands.main import main
-from cgnn_cli.store.artifact import ROOT_TYPES
+from cgnn_cli.pipeline import STAGES
 from tests.faults.processes import artifacts_of, payload_of
 from tests.graphs import random_edges
 
@@ -67,6 +67,6 @@ def upstream(full: Path) -> Path:
 @pytest.fixture
 def fresh(upstream: Path) -> Path:
     """A store that has only the graph."""
-    for stage in set(ROOT_TYPES) - {"graph"}:
+    for stage in set(STAGES) - {"graph"}:
         shutil.rmtree(upstream / stage, ignore_errors=True)
     return upstream

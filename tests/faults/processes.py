@@ -10,6 +10,7 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store import artifact as files
 
 DEADLINE = 90.0
@@ -73,7 +74,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def artifacts_of(store: Path, stage: str = "*") -> list[Path]:
     """The files that a store shows as artifacts."""
-    return sorted(path for path in store.glob(f"{stage}/*.h5") if path.parent.name in files.ROOT_TYPES)
+    return sorted(path for path in store.glob(f"{stage}/*.h5") if path.parent.name in STAGES)
 
 
 def temporaries_of(store: Path) -> list[Path]:

@@ -12,14 +12,14 @@ import numpy as np
 import psutil
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.datasets.demo import demo_graph
-from cgnn_cli.engines.messages import WorkerFault, described, described_error, error_of, step_of
-from cgnn_cli.engines.sharing import SharedArrays
 from cgnn_cli.errors import CgnnError, NumericalError, ResourceError
+from cgnn_cli.execution.messages import WorkerFault, decode_error, decode_step, encode_error, encode_step
+from cgnn_cli.execution.sharing import SharedArrays
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.propagate import Propagator
-from cgnn_cli.pipeline import STAGES, EvaluationOf, FitConfig, Step, TrainingOf
+from cgnn_cli.models.model_table import train_config
+from cgnn_cli.models.parts.propagate import Propagator
+from cgnn_cli.pipeline import STAGES, CheckpointConfig, FitConfig, ScoresConfig, Step
 from tests.faults.processes import Finished, artifacts_of, finish, payload_of, run, start, wait_for
 
 TRAIN = ("train", "--dataset", "demo", "--hidden", 8, "--split", 0, "--split", 1, "--split", 2, "--json", "--quiet")
@@ -135,7 +135,7 @@ def test_errors_of_a_worker_keep_their_message_and_code(temporary: Path) -> None
 def test_a_worker_imports_no_more_than_it_needs() -> None:
     code = """
 import sys
-import cgnn_cli.engines.worker, cgnn_cli.stages.train
+import cgnn_cli.execution.worker, cgnn_cli.stages.train
 heavy = {"torch_geometric", "typer", "rich", "pandas", "pyarrow", "sklearn", "joblib"} & sys.modules.keys()
 assert not heavy, heavy
 """
@@ -145,25 +145,25 @@ assert not heavy, heavy
 def fit_step() -> Step:
     graph = Step(STAGES["graph"], None, {}, "0" * 32)
     operators = Step(STAGES["operators"], None, {}, "1" * 32, file=Path("operators.h5"))
-    return Step.of("fit", FitConfig(TrainConfig(model="gcn", lr=0.3), 4), {"graph": graph, "operators-x": operators})
+    return Step.of("fit", FitConfig(train_config(model="gcn", lr=0.3), 4), {"graph": graph, "operators-x": operators})
 
 
 def test_steps_travel_as_json() -> None:
     fit = fit_step()
-    config = TrainConfig(model="gcn", lr=0.3)
-    trained = Step.of("train", TrainingOf(config, (4,)), {"graph": fit.inputs["graph"], "fit-4": fit})
-    scored = Step.of("eval", EvaluationOf(config), {"graph": fit.inputs["graph"], "train": trained})
+    config = train_config(model="gcn", lr=0.3)
+    trained = Step.of("train", CheckpointConfig(config, (4,)), {"graph": fit.inputs["graph"], "fit-4": fit})
+    scored = Step.of("eval", ScoresConfig(config), {"graph": fit.inputs["graph"], "train": trained})
     for step in (fit, trained, scored):
-        arrived = step_of(json.loads(json.dumps(described(step))))
+        arrived = decode_step(json.loads(json.dumps(encode_step(step))))
         assert (arrived.key, arrived.config, arrived.inputs) == (step.key, step.config, step.inputs)
         assert arrived.can_be_made()
 
 
 def test_errors_travel_as_json() -> None:
-    arrived = error_of(described_error(NumericalError("a", "b")))
+    arrived = decode_error(encode_error(NumericalError("a", "b")))
     assert isinstance(arrived, NumericalError) and (arrived.message, arrived.hint) == ("a", "b")
-    assert isinstance(error_of(described_error(MemoryError())), ResourceError)
-    fault = error_of(described_error(ValueError("odd")))
+    assert isinstance(decode_error(encode_error(MemoryError())), ResourceError)
+    fault = decode_error(encode_error(ValueError("odd")))
     assert isinstance(fault, WorkerFault) and str(fault) == "ValueError: odd"
     assert not isinstance(fault, CgnnError)
 

@@ -13,10 +13,10 @@ import h5py
 import numpy as np
 import pytest
 
+from cgnn_cli.keys import canonical_json
 from cgnn_cli.pipeline import COMMANDS, STAGES
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
-from cgnn_cli.store.keys import canonical_json
 from tests.faults.conftest import write_graph
 from tests.faults.processes import artifacts_of
 from tests.front_door import FrontDoor
@@ -286,7 +286,12 @@ def npz_with(extra: dict[str, np.ndarray], stage: str = "dilap") -> Path:
     """An artifact with a fitting header and one more array."""
     header: Header = sample(stage).header
     text = canonical_json(
-        {"type": f"cgnn-{stage}", "version": 1, "header": header.to_json(), "header-sha256": files.seal_of(header)}
+        {
+            "type": f"cgnn-{stage}",
+            "version": 1,
+            "header": header.to_json(),
+            "header-sha256": files.header_sha256(header),
+        }
     )
     arrays = {files.NPZ_HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **extra}
     np.savez("evil.npz", **arrays)  # type: ignore[arg-type]

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.network import Classifier
-from cgnn_cli.models.propagate import as_input
-from cgnn_cli.models.table import MODELS, Shape
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.models.model_table import build_network, train_config
+from cgnn_cli.models.parts.classifier import Classifier, Shape
+from cgnn_cli.models.parts.propagate import as_input
+from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.operators import make_operators
@@ -90,14 +90,19 @@ def permuted(graph: Graph, times: CommuteTimes, order: np.ndarray) -> tuple[Grap
     return moved, dataclasses.replace(times, **weights)
 
 
+def changed(config: TrainConfig, **options: Any) -> TrainConfig:
+    """A configuration with other options, of another model too."""
+    return train_config(**{**dataclasses.asdict(config), **options})
+
+
 def build(graph: Graph, times: CommuteTimes | None, **options: Any) -> Classifier:
     """The network of a configuration with seed 0, in evaluation mode."""
-    config = TrainConfig(**options)
+    config = train_config(**options)
     matrices = make_operators(graph, times, config).matrices
     assert graph.features is not None
     torch.manual_seed(0)
     shape = Shape(graph.features.shape[1], graph.class_count)
-    return MODELS[config.model].build(matrices, shape, config, CPU).eval()
+    return build_network(matrices, shape, config, CPU).eval()
 
 
 def randomised(network: Classifier) -> Classifier:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from cgnn_cli.models.contrast import contrastive_loss
+from cgnn_cli.models.digcl.contrast import contrastive_loss
 
 
 def views(count: int = 9, width: int = 4) -> tuple[Tensor, Tensor]:

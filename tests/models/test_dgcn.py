@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.network import Classifier
+from cgnn_cli.models.parts.classifier import Classifier
 from tests.graphs import graph_of, star_edges
 from tests.models.samples import build, features_of, logits, neighbours, random_graph, randomised, tensor
 from tests.operators.test_second_order import dense_proximities, normalised

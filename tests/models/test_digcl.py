@@ -11,11 +11,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import elu
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.digcl import Contrasted, teleport_at
-from cgnn_cli.models.propagate import as_input
-from cgnn_cli.models.views import GRID, view_name
+from cgnn_cli.models.digcl import GRID, DigclConfig, view_name
+from cgnn_cli.models.digcl.network import Contrasted, teleport_at
+from cgnn_cli.models.parts.propagate import as_input
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.train import collect, fit, forward
 from tests.models.samples import CPU, build, communities, features_of, logits, random_graph, randomised, tensor
@@ -145,7 +144,7 @@ def test_embeddings_follow_the_encoder() -> None:
 
 def test_training_learns_first_without_labels_and_then_leaves_the_encoder_alone() -> None:
     graph = communities(shift=0.5)
-    config = TrainConfig(model="digcl", hidden=8, pretrain_epochs=30, epochs=60, patience=60, lr=0.02)
+    config = DigclConfig(hidden=8, pretrain_epochs=30, epochs=60, patience=60, lr=0.02)
     operators = make_operators(graph, None, config)
     trained = fit(graph, operators, config, 0)
     history = trained.history

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.digcn_ib import InceptionNetwork
+from cgnn_cli.models.digcn_ib.network import InceptionNetwork
 from tests.models.samples import build, features_of, logits, neighbours, random_graph, randomised, tensor
 from tests.operators.test_inception import dense_second
 from tests.operators.test_pagerank import dense_operator

@@ -8,11 +8,11 @@ import torch
 from scipy.sparse import csr_array
 from torch import nn
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.network import Network
-from cgnn_cli.models.propagate import as_input
-from cgnn_cli.operators import commute as commute_operator
+from cgnn_cli.models.cgnn import CgnnConfig
+from cgnn_cli.models.parts.classifier import Network
+from cgnn_cli.models.parts.propagate import as_input
+from cgnn_cli.operators import weighted as commute_operator
 from tests.models import samples
 from tests.models.samples import CPU, FEATURES, edge_index, logits, random_graph, times_of
 
@@ -24,7 +24,7 @@ def build(graph: Graph, times: CommuteTimes | None, **options: Any) -> Network:
 
 
 def operators(graph: Graph, times: CommuteTimes, aggregation: Any) -> tuple[csr_array, csr_array]:
-    made = commute_operator.make(graph, times, TrainConfig(aggregation=aggregation))
+    made = commute_operator.make(graph, times, CgnnConfig(aggregation=aggregation))
     return made["out"], made["in"]
 
 

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.attention import Pattern
-from cgnn_cli.models.duplex import SignedAttention
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.models.duplex.network import SignedAttention
+from cgnn_cli.models.parts.attention import Pattern
+from cgnn_cli.numerics.csr import canonical_csr
 from tests.graphs import both_ways, graph_of, random_edges
 from tests.models.samples import CPU, build, features_of, logits, random_graph, randomised
 from tests.operators.test_hermitian import listed

@@ -14,9 +14,8 @@ from cgnn_cli.configs import TrainConfig, option_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.estimates import fit_memory
 from cgnn_cli.graph import CommuteTimes, Fit, Graph
-from cgnn_cli.models.propagate import Propagator, as_input
-from cgnn_cli.models.table import MODELS, check_options, direction_of, options_read
-from cgnn_cli.operators.table import operators_of
+from cgnn_cli.models.model_table import MODELS, train_config
+from cgnn_cli.models.parts.propagate import Propagator, as_input
 from cgnn_cli.pipeline import FitConfig
 from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operator, make_operators
@@ -44,7 +43,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 FLOORS = ("mlp", "linear")
 SMALL: dict[str, Any] = {"hidden": 6, "pretrain_epochs": 2, "epochs": 3, "patience": 3}
-REFUSED = ("knn", "batch_nodes")  # where a model has no such option; check_options says so
+REFUSED = ("knn", "batch_nodes")  # where a model has no such option; train_config says so
 AROUND_THE_MODEL = ("knn", "knn_share", "batch_nodes", "fanout")  # served by the stage around it, and tested there
 OTHER_VALUES: dict[str, Any] = {"fusion_layer": 1, "dgcn_max_degree": 4, "pretrain_epochs": 3, "label_powers": "7"}
 
@@ -78,7 +77,7 @@ def trained(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Fi
 
 def other_value(config: TrainConfig, name: str) -> Any:
     """A valid value of an option that is not its present one."""
-    value, hint = getattr(config, name), get_type_hints(TrainConfig)[name]
+    value, hint = getattr(config, name), get_type_hints(type(config))[name]
     if name in OTHER_VALUES:
         return OTHER_VALUES[name]
     if choices := get_args(hint):
@@ -126,7 +125,7 @@ def test_it_learns(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
     ways says nothing to it: it has edges that all point from one class to the other.
     """
     options: dict[str, Any] = {"hidden": 16, "epochs": 150, "patience": 150, "dropout": 0.2, "pretrain_epochs": 60}
-    config = TrainConfig(**options, **CASES[case])
+    config = train_config(**options, **CASES[case])
     graph = communities(1.5) if case in FLOORS else oriented() if case == "magnet" else weak
     operators = make_operators(graph, weak_times, config)
     checkpoint = collect({0: fit(graph, operators, config, 0)})
@@ -136,7 +135,7 @@ def test_it_learns(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
 @pytest.mark.parametrize("floor", FLOORS)
 @pytest.mark.parametrize("graph", [communities(0.4, inside=0.15), oriented()], ids=["communities", "oriented"])
 def test_the_features_alone_do_not_suffice_there(floor: Any, graph: Graph) -> None:
-    config = TrainConfig(model=floor, hidden=16, epochs=150, patience=150, dropout=0.2)
+    config = train_config(model=floor, hidden=16, epochs=150, patience=150, dropout=0.2)
     operators = make_operators(graph, None, config)
     assert evaluate(graph, operators, collect({0: fit(graph, operators, config, 0)}), config).accuracy.max() <= 0.8
 
@@ -158,41 +157,40 @@ def test_other_directions_are_refused(case: str, graph: Graph, times: CommuteTim
     options = CASES[case]
     for direction in set(DIRECTIONS) - set(MODELS[options["model"]].directions):
         with pytest.raises(UsageError, match=f"no --direction {direction}"):
-            make_operators(graph, times, TrainConfig(**{**options, "direction": direction}))
+            make_operators(graph, times, train_config(**{**options, "direction": direction}))
 
 
 @every_case
 def test_options_beyond_its_reach_change_nothing(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
-    config = TrainConfig(**SMALL, **CASES[case])
-    read, plain = options_read(config), trained(weak, weak_times, config)
+    config = train_config(**SMALL, **CASES[case])
+    read, plain = config.to_dict(), trained(weak, weak_times, config)
     unread = [item.name for item in dataclasses.fields(config) if item.name not in read]
     for name in REFUSED:
-        if name in unread:
-            unread.remove(name)
+        if not hasattr(config, name):
             with pytest.raises(UsageError, match=f"has no {option_name(name)}"):
-                check_options(TrainConfig(**{**CASES[case], name: 2}))
+                train_config(**{**CASES[case], name: 2})
     for name in unread:
         changed = dataclasses.replace(config, **{name: other_value(config, name)})
-        assert options_read(changed) == read, name
+        assert changed.to_dict() == read, name
         same = trained(weak, weak_times, changed)
         assert all(np.array_equal(same.weights[key], plain.weights[key]) for key in plain.weights), name
 
 
 @every_case
 def test_each_option_of_the_model_does_something(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
-    config = TrainConfig(**{**SMALL, "jumping_knowledge": "max" if case not in FLOORS else "none"}, **CASES[case])
+    config = train_config(**{**SMALL, "jumping_knowledge": "max" if case not in FLOORS else "none"}, **CASES[case])
     plain = trained(weak, weak_times, config).history["loss"]
-    for name in set(MODELS[config.model].options) & set(options_read(config)) - set(AROUND_THE_MODEL):
+    for name in set(config.own_options()) & set(config.to_dict()) - set(AROUND_THE_MODEL):
         changed = dataclasses.replace(config, **{name: other_value(config, name)})
-        assert options_read(changed) != options_read(config), name
+        assert changed.to_dict() != config.to_dict(), name
         assert not np.array_equal(trained(weak, weak_times, changed).history["loss"], plain), name
 
 
 @every_case
 def test_half_precision_trains(case: str, weak: Graph, weak_times: CommuteTimes) -> None:
     options: dict[str, Any] = {**SMALL, "epochs": 30, "patience": 30, "dropout": 0.0, **CASES[case]}
-    reduced = trained(weak, weak_times, TrainConfig(**options, precision="bfloat16"))
-    full = trained(weak, weak_times, TrainConfig(**options))
+    reduced = trained(weak, weak_times, train_config(**options, precision="bfloat16"))
+    full = trained(weak, weak_times, train_config(**options))
     losses = reduced.history["loss"][-30:]
     assert losses[-1] < 0.97 * losses[0]
     assert all(weights.dtype != np.float16 and np.isfinite(weights).all() for weights in reduced.weights.values())
@@ -228,21 +226,23 @@ def test_the_estimate_of_memory_covers_what_is_kept(case: str) -> None:
     graph = random_graph(count=60, density=0.5)
     times = times_of(graph, solver="pi-only")
     options: dict[str, Any] = {"hidden": 16, "heads": 3, "hops": 3, "order": 3, "layers": 4, **CASES[case]}
-    config = TrainConfig(**options, attention_dropout=0.5)
-    made = {f"operators-{kind}": make_operator(kind, graph, times, config) for kind in operators_of(config)}
+    config = train_config(**options, attention_dropout=0.5)
+    made = {f"operators-{kind}": make_operator(kind, graph, times, config) for kind in config.operator_kinds()}
     network = build(graph, times, **options, attention_dropout=0.5).train()
     with kept_sizes() as kept:
         network(features_of(graph))
         if network.pretrain_epochs:
             network.pretrain_loss(features_of(graph), 0)
-    estimate = fit_memory({"graph": graph, **made}, FitConfig(config, 0))
-    assert 4 * sum(kept) <= estimate - fit_memory({"graph": graph}, FitConfig(TrainConfig(model="linear", hidden=1), 0))
+    entries = sum(operators.summary["entries"] for operators in made.values())
+    numbers = graph.node_count * config.numbers_a_node() + entries * config.numbers_an_entry()
+    assert sum(kept) <= numbers
+    assert 4 * numbers < fit_memory({"graph": graph, **made}, FitConfig(config, 0))
 
 
 def test_attention_has_no_share_of_similar_nodes() -> None:
-    check_options(TrainConfig(model="dirgnn", knn=3))
+    train_config(model="dirgnn", knn=3).check()
     with pytest.raises(UsageError, match="weighs its neighbours itself"):
-        check_options(TrainConfig(model="dirgnn", variant="gat", knn=3))
+        train_config(model="dirgnn", variant="gat", knn=3).check()
 
 
 def test_widths_that_heads_and_hops_give() -> None:
@@ -256,5 +256,5 @@ def test_widths_that_heads_and_hops_give() -> None:
 
 def test_own_directions_are_those_of_the_table() -> None:
     for name, model in MODELS.items():
-        assert direction_of(TrainConfig(model=name)) == (model.directions[0] if model.directions else "none")  # type: ignore[arg-type]
+        assert train_config(model=name).resolved_direction == (model.directions[0] if model.directions else "none")
         assert all(a != b for a, b in pairwise(sorted(model.directions)))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from cgnn_cli.configs import TrainConfig
-from cgnn_cli.models.gprgnn import start
+from cgnn_cli.models.gprgnn import GprgnnConfig
+from cgnn_cli.models.gprgnn.network import start
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.train import fit
 from tests.models.samples import (
@@ -56,7 +56,7 @@ def test_first_coefficients() -> None:
 
 def test_weight_decay_leaves_the_coefficients_alone() -> None:
     graph = communities(0.5)
-    config = TrainConfig(model="gprgnn", hidden=4, epochs=1, dropout=0.0)
+    config = GprgnnConfig(hidden=4, epochs=1, dropout=0.0)
     moved = {}
     for decay in (0.0, 1e3):
         changed = dataclasses.replace(config, weight_decay=decay)

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.magnet import complex_relu
+from cgnn_cli.models.magnet.network import complex_relu
 from tests.graphs import graph_of
 from tests.models.samples import build, edge_index, features_of, logits, neighbours, random_graph, randomised
 from tests.operators.test_magnetic import dense_magnetic

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.numerics import krylov
-from cgnn_cli.numerics.krylov import in_order, solve
+from cgnn_cli.numerics.krylov import solve
 from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.walk import Walk
 from tests.graphs import FAMILIES, directed_cycle, gth_perron, sparse
@@ -146,24 +146,6 @@ def test_too_few_iterations_are_an_error(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_right_hand_side_that_is_not_finite_is_refused(bad: float) -> None:
     with pytest.raises(NumericalError, match="not finite"):
         solve(family_walk("random", 5), np.array([bad, 0, 0, 0, 0]))
-
-
-def double(number: int) -> int:
-    return 2 * number
-
-
-def test_results_come_in_order_from_processes_too() -> None:
-    expected = [2 * number for number in range(20)]
-    assert list(in_order(double, range(20), jobs=1, work=1e12)) == expected
-    assert list(in_order(double, range(20), jobs=2, work=1e12)) == expected
-    assert list(in_order(lambda number: 2 * number, range(20), jobs=2, work=0)) == expected
-
-
-def test_results_that_nobody_asks_for_are_dropped_silently(recwarn: pytest.WarningsRecorder) -> None:
-    results = in_order(double, range(1000), jobs=2, work=1e12)
-    assert next(results) == 0
-    results.close()
-    assert not recwarn.list
 
 
 def test_enough_is_accepted_below_the_tolerance(monkeypatch: pytest.MonkeyPatch) -> None:

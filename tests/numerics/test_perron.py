@@ -10,8 +10,9 @@ from cgnn_cli.configs import RewireConfig
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.numerics import censored, perron
 from cgnn_cli.numerics.censored import Censored, chain_states
+from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.numerics.perron import CORRECTION_LIMIT, RESIDUAL_LIMIT, Perron, perron_vector
-from cgnn_cli.numerics.transition import canonical_csr, teleporting_walk, transition_matrix
+from cgnn_cli.numerics.transition import teleporting_walk, transition_matrix
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.stages.rewire import rewire
 from tests.graphs import FAMILIES, directed_cycle, drifting_chain, graph_of, gth_perron, random_edges, sparse

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import CommuteConfig, RewireConfig
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from cgnn_cli.errors import ResourceError, StoppedEarly
-from cgnn_cli.numerics import krylov, sketch
+from cgnn_cli.numerics import sketch, threads
 from cgnn_cli.numerics.exact import exact_hitting
-from cgnn_cli.numerics.pairs import pair_times
+from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.series import Series, series_times
 from cgnn_cli.numerics.sketch import Sketch, probe_vector, sketch_times
 from cgnn_cli.numerics.transition import transition_matrix
@@ -107,12 +107,12 @@ def test_the_weights_are_inverse_variances(walk: Walk) -> None:
     """Recomputed from the estimate without a tail: w = tau^2/(tau^2 + sigma^2)."""
     start, tail_there, tail_back = tailed(walk, 2)
     plain, mixed = run(walk, start=start_of(walk, 2)), run(walk, start=start)
-    assert mixed.doubt is not None and plain.doubt is None
     returns = 1 / stationary(walk)
     base = returns[SOURCE] + returns[TARGET]
     tail, sigma = (tail_there + tail_back) / base, plain.error / base
     missed = (plain.times - start.there - start.back) / base
-    tau2 = mixed.doubt**2 * (tail**2 + np.median(tail) ** 2)
+    squares = tail**2 + np.median(tail) ** 2
+    tau2 = sketch.tail_doubt(squares, sigma**2, missed**2) ** 2 * squares
     total = tau2 + sigma**2
     phi = np.sqrt(2 / SIZE) + max(np.sum(missed**2 / total - 1) / np.sum(sigma**2 / total), 0)
     tau2 += phi * sigma**2
@@ -129,9 +129,9 @@ def test_probes_that_contradict_a_tail_win() -> None:
     tail, error = np.full(1000, 1.0), np.full(1000, 0.1)
     mean = 1 + 0.1 * np.random.default_rng(0).standard_normal(1000)
     mean[0] = 2.0
-    _, weight, mixed = sketch._weigh(mean, error, np.where(np.arange(1000) == 0, 1e-6, tail), 1000)
+    weight, mixed = sketch._weigh(mean, error, np.where(np.arange(1000) == 0, 1e-6, tail), 1000)
     assert weight[0] > 0.99 and mixed[0] == pytest.approx(0.1, rel=0.01)
-    _, weight, mixed = sketch._weigh(mean, error, tail / 100, 1000)
+    weight, mixed = sketch._weigh(mean, error, tail / 100, 1000)
     assert weight.min() > 0.9 and mixed.min() > 0.09
 
 
@@ -204,12 +204,13 @@ def test_tiny_walks_have_probes_of_equal_signs(size: int, steps: int | None) -> 
 def test_doubt_is_how_wrong_the_tails_are(walk: Walk) -> None:
     exact, start = pair_times(walk, stationary(walk), SOURCE, TARGET), start_of(walk, 2)
     assert start is not None
-    rest = np.stack([exact.there - start.there, exact.back - start.back])
+    rest, plain = exact.times - start.there - start.back, run(walk, 200, start=start)
+    base = 1 / stationary(walk)[SOURCE] + 1 / stationary(walk)[TARGET]
     doubts = []
     for factor in (1.0, 4.0, 0.2):
-        tails = factor * rest
-        begin = begun(2, start.there + tails[0], start.back + tails[1], tails[0], tails[1])
-        doubts.append(run(walk, 200, start=begin).doubt)
+        tail = factor * rest / base
+        missed = (plain.times - start.there - start.back) / base - tail
+        doubts.append(sketch.tail_doubt(tail**2 + np.median(tail) ** 2, (plain.error / base) ** 2, missed**2))
     assert doubts[0] == sketch.LEAST_DOUBT
     assert doubts[1] == pytest.approx(0.67, abs=0.1)
     assert doubts[2] == pytest.approx(3.5, abs=0.9)
@@ -220,7 +221,7 @@ def test_a_single_probe_has_no_error_bar_and_leaves_a_tail_alone(walk: Walk) -> 
     start, _, _ = tailed(walk, 2)
     found = run(walk, 1, start=start)
     np.testing.assert_allclose(found.there, start.there)
-    assert found.doubt == 1 and np.isfinite(found.error).all()
+    assert np.isfinite(found.error).all()
 
 
 def test_tails_of_nothing_are_no_knowledge(walk: Walk) -> None:
@@ -253,7 +254,7 @@ def test_chunks_of_pairs_change_no_bit(walk: Walk, monkeypatch: pytest.MonkeyPat
 
 
 def test_processes_change_no_bit(walk: Walk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(krylov, "WORTH_PROCESSES", 0)
+    monkeypatch.setattr(threads, "WORTH_PROCESSES", 0)
     alone, together = run(walk, 12), run(walk, 12, jobs=2)
     np.testing.assert_array_equal(alone.times, together.times)
     np.testing.assert_array_equal(alone.error, together.error)

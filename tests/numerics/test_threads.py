@@ -1,11 +1,14 @@
-"""Work in threads: results in order, and products bit for bit as without them."""
+"""Work in threads and processes: results in order, products bit for bit as without them, and no other mechanism."""
+
+import ast
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
 from cgnn_cli.numerics import masked, threads
-from cgnn_cli.numerics.threads import RowBlocks, in_threads, run_in_threads, slices
+from cgnn_cli.numerics.threads import RowBlocks, in_order, in_threads, run_in_threads, slices
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -26,6 +29,24 @@ def test_few_items_are_begun_before_they_are_asked_for() -> None:
     next(results)
     results.close()
     assert len(begun) <= 3
+
+
+def double(number: int) -> int:
+    return 2 * number
+
+
+def test_results_come_in_order_from_processes_too() -> None:
+    expected = [2 * number for number in range(20)]
+    assert list(in_order(double, range(20), jobs=1, work=1e12)) == expected
+    assert list(in_order(double, range(20), jobs=2, work=1e12)) == expected
+    assert list(in_order(lambda number: 2 * number, range(20), jobs=2, work=0)) == expected
+
+
+def test_results_that_nobody_asks_for_are_dropped_silently(recwarn: pytest.WarningsRecorder) -> None:
+    results = in_order(double, range(1000), jobs=2, work=1e12)
+    assert next(results) == 0
+    results.close()
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(
@@ -60,3 +81,20 @@ def test_products_of_blocks_are_those_of_the_matrix(
 def test_a_matrix_without_entries_has_products_too(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threads, "WORTH_THREADS", 0)
     np.testing.assert_array_equal(RowBlocks(csr_array((4, 4)), jobs) @ np.ones(4), np.zeros(4))
+
+
+PACKAGE = Path(threads.__file__).parents[1]
+STARTERS = {"ThreadPoolExecutor", "ProcessPoolExecutor", "Parallel", "multiprocessing", "threadpool_limits"}
+COUNTS = {"set_num_threads": "stages/task.py", "cpu_count": "resources.py", "sched_getaffinity": "resources.py"}
+
+
+def test_no_other_module_starts_threads_or_processes_or_counts_cores() -> None:
+    found = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+            if name in STARTERS | COUNTS.keys():
+                found.add((path.relative_to(PACKAGE).as_posix(), name))
+    mechanism = {(path, name) for path, name in found if name in STARTERS}
+    assert mechanism == {("numerics/threads.py", "ThreadPoolExecutor"), ("numerics/threads.py", "Parallel")}
+    assert found - mechanism == {(path, name) for name, path in COUNTS.items()}

@@ -1,6 +1,5 @@
 """The walk and the two forms of its digraph Laplacian."""
 
-import networkx as nx
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -8,16 +7,12 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import RewireConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.numerics.transition import (
-    canonical_csr,
     incidence_laplacian,
     jumping_laplacian,
     random_walk_laplacian,
-    row_of_entries,
     sparse_laplacian,
-    strong_components,
     teleporting_walk,
     transition_matrix,
-    without_self_loops,
 )
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.stages.rewire import rewire
@@ -88,31 +83,6 @@ def test_random_walk_form_is_identity_minus_p(adjacency: csr_array) -> None:
 def test_one_state_has_an_empty_laplacian() -> None:
     transition = transition_matrix(sparse([[3.0]]))
     assert incidence_laplacian(transition).nnz == random_walk_laplacian(transition).nnz == 0
-
-
-def test_strong_components_agree_with_networkx() -> None:
-    edges = random_edges(40, 2, seed=9)
-    digraph = nx.DiGraph(edges)
-    digraph.add_nodes_from(range(40))
-    count, labels = strong_components(graph_of(40, edges).adjacency)
-    found = {frozenset(np.flatnonzero(labels == label).tolist()) for label in range(count)}
-    assert found == {frozenset(part) for part in nx.strongly_connected_components(digraph)}
-    assert 1 < count < 40
-
-
-def test_canonical_csr_sums_repeats_and_drops_zeros() -> None:
-    raw = csr_array((np.array([1.0, 2, 0, 5]), np.array([2, 2, 1, 0]), np.array([0, 4, 4, 4])), shape=(3, 3))
-    matrix = canonical_csr(raw)
-    np.testing.assert_array_equal(matrix.indices, [0, 2])
-    np.testing.assert_array_equal(matrix.data, [5, 3])
-    assert matrix.indices.dtype == matrix.indptr.dtype == np.int32
-    assert raw.nnz == 4  # the input is left alone
-
-
-def test_rows_and_self_loops_of_entries() -> None:
-    matrix = sparse([[7, 1, 0], [0, 0, 0], [2, 0, 9]])
-    np.testing.assert_array_equal(row_of_entries(matrix), [0, 0, 2, 2])
-    np.testing.assert_array_equal(without_self_loops(matrix).toarray(), [[0, 1, 0], [0, 0, 0], [2, 0, 0]])
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.9])

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from cgnn_cli.numerics import pairs
+from cgnn_cli.numerics import pair_times as pairs
 from cgnn_cli.numerics import verify as module
-from cgnn_cli.numerics.pairs import pair_times
+from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.series import series_times
 from cgnn_cli.numerics.verify import choose_steps, partial_sums, sample, series_terms, spearman, verify
 from cgnn_cli.numerics.walk import Walk

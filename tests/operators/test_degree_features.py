@@ -5,8 +5,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import norm, rankdata
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.cgnn import CgnnConfig
 from cgnn_cli.operators import degree_features
 from cgnn_cli.operators.degree_features import normal_quantiles
 from tests.graphs import graph_of, random_edges, sink_edges
@@ -41,7 +41,7 @@ def test_against_loops(kind: str) -> None:
     given = {"dense": features, "sparse": csr_array(features)}.get(kind)
     adjacency = graph_of(50, [*sink_edges(50), (4, 4), (0, 1), (1, 0)]).adjacency
     graph = Graph(adjacency=adjacency, features=given)
-    made = degree_features.make(graph, None, TrainConfig())["degrees"]
+    made = degree_features.make(graph, None, CgnnConfig())["degrees"]
     assert made.shape == (50, 8)
     np.testing.assert_allclose(made, expected(raw_features(graph)), atol=1e-9)
 
@@ -62,5 +62,5 @@ def test_it_does_not_depend_on_the_labels_or_the_order_of_nodes() -> None:
     graph = graph_of(40, random_edges(40, 3, seed=1))
     order = np.random.default_rng(2).permutation(40)
     moved = Graph(adjacency=csr_array(graph.adjacency[order][:, order]), features=np.asarray(graph.features)[order])
-    first = degree_features.make(graph, None, TrainConfig())["degrees"]
-    np.testing.assert_allclose(degree_features.make(moved, None, TrainConfig())["degrees"], first[order], atol=1e-12)
+    first = degree_features.make(graph, None, CgnnConfig())["degrees"]
+    np.testing.assert_allclose(degree_features.make(moved, None, CgnnConfig())["degrees"], first[order], atol=1e-12)

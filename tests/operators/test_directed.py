@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.dirgnn import DirgnnConfig
 from cgnn_cli.operators import directed
+from cgnn_cli.operators.operator_table import OPERATORS
 from tests.models.samples import DIRECTIONS, dense_mean, neighbours, random_graph
 
 
@@ -29,7 +30,7 @@ def expected(graph: Graph, variant: str, way: str) -> np.ndarray:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_against_loops(variant: str, direction: str) -> None:
     graph = random_graph()
-    config = TrainConfig(model="dirgnn", variant=variant, direction=direction)  # type: ignore[arg-type]
+    config = DirgnnConfig(variant=variant, direction=direction)  # type: ignore[arg-type]
     made = directed.make(graph, None, config)
     ways = {"out": {"out": "out"}, "in": {"in": "in"}, "both": {"out": "out", "in": "in"}}
     for name, way in ways.get(direction, {"out": "undirected"}).items():
@@ -38,7 +39,7 @@ def test_against_loops(variant: str, direction: str) -> None:
 
 
 def test_the_directions_of_gcn_are_each_others_transpose() -> None:
-    made = directed.make(random_graph(), None, TrainConfig(model="dirgnn", variant="gcn"))
+    made = directed.make(random_graph(), None, DirgnnConfig(variant="gcn"))
     np.testing.assert_array_equal(made["in"].toarray(), made["out"].toarray().T)
-    entries = directed.entries(random_graph(), TrainConfig(model="dirgnn", variant="gcn"))
+    entries = OPERATORS["directed"].entries(random_graph(), DirgnnConfig(variant="gcn"))
     assert made["in"].nnz + made["out"].nnz <= entries

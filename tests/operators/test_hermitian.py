@@ -5,8 +5,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.duplex import DuplexConfig
 from cgnn_cli.operators import hermitian
 from tests.graphs import FAMILIES, graph_of
 from tests.models.samples import neighbours, random_graph
@@ -25,7 +25,7 @@ def listed(graph: Graph, direction: str) -> dict[tuple[int, int], list[tuple[flo
 
 
 def check(graph: Graph, direction: str, way: str) -> None:
-    config = TrainConfig(model="duplex", direction=direction)  # type: ignore[arg-type]
+    config = DuplexConfig(direction=direction)  # type: ignore[arg-type]
     made = hermitian.make(graph, None, config)
     entries = listed(graph, way)
     rows = np.repeat(np.arange(graph.node_count), np.diff(made["copies"].indptr))

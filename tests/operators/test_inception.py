@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.digcn import DigcnConfig
+from cgnn_cli.models.digcn_ib import DigcnIbConfig
 from cgnn_cli.operators import inception, pagerank
-from cgnn_cli.operators.neighbours import edges_of, with_self_loops
+from cgnn_cli.operators.normalise import edges_of, with_self_loops
 from tests.graphs import FAMILIES, both_ways, graph_of, star_edges
 from tests.models.samples import neighbours, random_graph
 
-CONFIG = TrainConfig(model="digcn-ib")
+CONFIG = DigcnIbConfig()
 
 
 def dense_second(graph: Graph) -> np.ndarray:
@@ -32,8 +33,8 @@ def test_families(family: str) -> None:
 
 def test_the_first_operator_is_that_of_digcn() -> None:
     graph = random_graph()
-    config = TrainConfig(model="digcn-ib", teleport=0.3, direction="undirected")
-    step = pagerank.make(graph, None, TrainConfig(model="digcn", teleport=0.3, direction="undirected"))["step"]
+    config = DigcnIbConfig(teleport=0.3, direction="undirected")
+    step = pagerank.make(graph, None, DigcnConfig(teleport=0.3, direction="undirected"))["step"]
     np.testing.assert_array_equal(inception.make(graph, None, config)["first"].toarray(), step.toarray())
 
 

@@ -5,8 +5,8 @@ import cmath
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.magnet import MagnetConfig
 from cgnn_cli.operators import magnetic
 from tests.graphs import FAMILIES, both_ways, graph_of
 from tests.models.samples import neighbours, random_graph
@@ -27,7 +27,7 @@ def dense_magnetic(graph: Graph, charge: float, direction: str = "out") -> np.nd
 
 
 def minus_h(graph: Graph, charge: float, direction: str = "both") -> np.ndarray:
-    config = TrainConfig(model="magnet", charge=charge, direction=direction)  # type: ignore[arg-type]
+    config = MagnetConfig(charge=charge, direction=direction)  # type: ignore[arg-type]
     made = magnetic.make(graph, None, config)
     assert made["real"].nnz + made["imaginary"].nnz <= magnetic.entries(graph, config)
     dense: np.ndarray = made["real"].toarray() + 1j * made["imaginary"].toarray()
@@ -55,7 +55,7 @@ def test_zero_entries_are_left_out() -> None:
     assert one_way and mutual
     sizes = {}
     for charge in (0.0, 0.1, 0.25):
-        made = magnetic.make(graph, None, TrainConfig(model="magnet", charge=charge))
+        made = magnetic.make(graph, None, MagnetConfig(charge=charge))
         sizes[charge] = made["real"].nnz, made["imaginary"].nnz
     assert sizes == {0.0: (one_way + mutual, 0), 0.1: (one_way + mutual, one_way), 0.25: (mutual, one_way)}
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.digcn import DigcnConfig
+from cgnn_cli.models.digcn_ib import DigcnIbConfig
+from cgnn_cli.models.option_groups import TeleportOption
 from cgnn_cli.operators import pagerank
 from tests.graphs import FAMILIES, graph_of
 from tests.models.samples import neighbours, random_graph
@@ -35,7 +37,7 @@ def dense_operator(graph: Graph, teleport: float, direction: str = "out") -> np.
 @pytest.mark.parametrize(("direction", "way"), [("both", "out"), ("undirected", "undirected")])
 def test_against_a_dense_eigenvector(teleport: float, direction: str, way: str) -> None:
     graph = random_graph(count=60, density=0.05)
-    config = TrainConfig(model="digcn", teleport=teleport, direction=direction)  # type: ignore[arg-type]
+    config = DigcnConfig(teleport=teleport, direction=direction)  # type: ignore[arg-type]
     ours = pagerank.make(graph, None, config)["step"]
     np.testing.assert_allclose(ours.toarray(), dense_operator(graph, teleport, way), atol=1e-9)
     assert ours.nnz <= pagerank.entries(graph, config)
@@ -44,7 +46,7 @@ def test_against_a_dense_eigenvector(teleport: float, direction: str, way: str) 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families(family: str) -> None:
     graph = graph_of(40, FAMILIES[family](40))
-    ours = pagerank.make(graph, None, TrainConfig(model="digcn"))["step"].toarray()
+    ours = pagerank.make(graph, None, DigcnConfig())["step"].toarray()
     np.testing.assert_allclose(ours, dense_operator(graph, 0.1), atol=1e-8)
     np.testing.assert_allclose(ours, ours.T, atol=1e-14)
 
@@ -55,13 +57,12 @@ def test_a_walk_that_only_jumps_visits_all_nodes_alike() -> None:
     step = looped / looped.sum(axis=1, keepdims=True)
     symmetric = (step + step.T) / 2
     totals = symmetric.sum(axis=1)
-    ours = pagerank.make(graph, None, TrainConfig(model="digcn", teleport=1.0))["step"].toarray()
+    ours = pagerank.make(graph, None, DigcnConfig(teleport=1.0))["step"].toarray()
     np.testing.assert_allclose(ours, symmetric / np.sqrt(np.outer(totals, totals)), atol=1e-12)
 
 
-@pytest.mark.parametrize("model", ["digcn", "digcn-ib"])
-def test_without_jumps_it_is_refused(model: str) -> None:
-    config = TrainConfig(model=model, teleport=0.0)  # type: ignore[arg-type]
+@pytest.mark.parametrize("config", [DigcnConfig(teleport=0.0), DigcnIbConfig(teleport=0.0)])
+def test_without_jumps_it_is_refused(config: TeleportOption) -> None:
     with pytest.raises(UsageError, match="PageRank of every node"):
         pagerank.check_teleport(config)
 
@@ -77,5 +78,5 @@ def test_against_a_published_implementation() -> None:
     pairs, weights = published.get_appr_directed_adj(0.1, edge_index, graph.node_count, torch.float32)
     theirs = np.zeros((graph.node_count, graph.node_count))
     np.add.at(theirs, tuple(pairs.numpy()), weights.numpy())
-    ours = pagerank.make(graph, None, TrainConfig(model="digcn"))["step"].toarray()
+    ours = pagerank.make(graph, None, DigcnConfig())["step"].toarray()
     np.testing.assert_allclose(ours, theirs, atol=1e-5)

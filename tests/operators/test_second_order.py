@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.dgcn import DgcnConfig
 from cgnn_cli.operators import second_order
 from tests.graphs import graph_of, hub_edges, star_edges
 from tests.models.samples import neighbours, random_graph
@@ -35,7 +35,7 @@ def normalised(proximity: np.ndarray) -> np.ndarray:
 
 def made(graph: Graph, **options: object) -> list[np.ndarray]:
     """P_F, P_Sin and P_Sout, the latter two from their roots."""
-    matrices = second_order.make(graph, None, TrainConfig(model="dgcn", **options))  # type: ignore[arg-type]
+    matrices = second_order.make(graph, None, DgcnConfig(**options))  # type: ignore[arg-type]
     roots = [matrices[name].toarray() for name in ("shared-in", "shared-out")]
     return [matrices["first"].toarray(), *(root.T @ root for root in roots)]
 
@@ -63,7 +63,7 @@ def test_a_limit_leaves_hubs_out_and_nothing_else() -> None:
 
 def test_a_hub_costs_its_edges_and_not_their_square() -> None:
     graph = graph_of(3001, star_edges(3001))
-    config = TrainConfig(model="dgcn")
+    config = DgcnConfig()
     matrices = second_order.make(graph, None, config)
     entries = sum(matrix.nnz for matrix in matrices.values())
     assert entries <= second_order.entries(graph, config) <= 10 * 3001

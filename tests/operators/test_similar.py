@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.gcn import GcnConfig
 from cgnn_cli.operators import similar
 from tests.graphs import graph_of
 
@@ -42,7 +42,7 @@ def normalised(matrix: np.ndarray) -> np.ndarray:
 
 def made(features: np.ndarray | csr_array, count: int) -> csr_array:
     graph = graph_of(features.shape[0], [(0, 1)], features=features)
-    return similar.make(graph, None, TrainConfig(knn=count))["knn"]
+    return similar.make(graph, None, GcnConfig(knn=count))["knn"]
 
 
 @pytest.mark.parametrize("count", [1, 3, 10, 31, 500])
@@ -78,10 +78,10 @@ def test_entries_are_bounded() -> None:
     features = random_features()
     for count in (1, 5, 500):
         graph = graph_of(31, [(0, 1)], features=features)
-        assert made(features, count).nnz <= similar.entries(graph, TrainConfig(knn=count))
+        assert made(features, count).nnz <= similar.entries(graph, GcnConfig(knn=count))
 
 
 def test_a_graph_without_features_is_refused() -> None:
     graph = Graph(adjacency=graph_of(3, [(0, 1)]).adjacency)
     with pytest.raises(DataError, match="--knn needs features"):
-        similar.make(graph, None, TrainConfig(knn=2))
+        similar.make(graph, None, GcnConfig(knn=2))

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.models.cgnn import CgnnConfig
 from cgnn_cli.operators import twins
 from tests.graphs import FAMILIES, Edges, graph_of, random_edges
 
@@ -24,7 +24,7 @@ def dense_cosines(graph: Graph) -> np.ndarray:
 
 
 def made(graph: Graph) -> np.ndarray:
-    return twins.make(graph, None, TrainConfig())["twins"].toarray()
+    return twins.make(graph, None, CgnnConfig())["twins"].toarray()
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
@@ -58,4 +58,4 @@ def test_small_cosines_are_left_out() -> None:
 def test_entries_are_bounded() -> None:
     for mean_degree in (1, 5, 30):
         graph = graph_of(80, random_edges(80, mean_degree, seed=5))
-        assert np.count_nonzero(made(graph)) <= twins.entries(graph, TrainConfig()) <= 80**2
+        assert np.count_nonzero(made(graph)) <= twins.entries(graph, CgnnConfig()) <= 80**2

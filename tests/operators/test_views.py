@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.models.digcl import DigclConfig
 from cgnn_cli.operators import views
 from tests.models.samples import random_graph
 from tests.operators.test_pagerank import dense_operator
 
-CONFIG = TrainConfig(model="digcl")
+CONFIG = DigclConfig()
 
 
 def test_one_view_a_teleport() -> None:

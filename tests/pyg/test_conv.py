@@ -11,25 +11,24 @@ from torch_geometric.nn import DirGNNConv, SAGEConv
 
 from cgnn_cli import api
 from cgnn_cli.errors import UsageError
-from cgnn_cli.models.cgnn import build
-from cgnn_cli.models.table import Shape
-from cgnn_cli.pyg import AddCommuteTimes, CGNNConv
+from cgnn_cli.models.cgnn import CgnnConfig
+from cgnn_cli.models.cgnn.network import build
+from cgnn_cli.models.parts.classifier import Shape
+from cgnn_cli.pyg import AddCommuteTimes, CGNNConv, graph_to_pyg
 from tests.models.test_directed_models import FEATURES, random_graph, times_of
 
 CPU = torch.device("cpu")
 
 
 def weighted_data() -> Data:
-    return AddCommuteTimes(solver="exact", proximity="inverse")(random_graph().to_pyg())
+    return AddCommuteTimes(solver="exact", proximity="inverse")(graph_to_pyg(random_graph()))
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "weighted-mean", "sym", "sym-out"])
 @pytest.mark.parametrize(("combine", "share"), [("mean", 1 / 3), ("mean", 0.0), ("sum", 1 / 3)])
 def test_it_equals_the_layer_of_the_model(aggregation: Any, combine: Any, share: float) -> None:
     graph, data = random_graph(), weighted_data()
-    config = api.TrainConfig(
-        layers=1, head_layers=0, aggregation=aggregation, combine=combine, self_share=share, alpha=0.3
-    )
+    config = CgnnConfig(layers=1, head_layers=0, aggregation=aggregation, combine=combine, self_share=share, alpha=0.3)
     operators = api.make_operators(graph, times_of(graph, solver="exact", proximity="inverse"), config)
     network: Any = build(operators.matrices, Shape(FEATURES, 3), config, CPU)
     conv = CGNNConv(FEATURES, 3, alpha=0.3, self_share=share, combine=combine, aggregation=aggregation)
@@ -40,7 +39,7 @@ def test_it_equals_the_layer_of_the_model(aggregation: Any, combine: Any, share:
 
 
 def test_without_weights_it_is_torch_geometric_s_directed_sage() -> None:
-    data = random_graph().to_pyg()
+    data = graph_to_pyg(random_graph())
     ours = CGNNConv(FEATURES, 4, alpha=0.3, combine="sum")
     theirs = DirGNNConv(SAGEConv(FEATURES, 4), alpha=0.3)
     with torch.no_grad():
@@ -73,7 +72,7 @@ def test_a_neighbour_of_weight_zero_still_counts_in_the_mean() -> None:
 
 
 def test_it_learns_and_takes_sparse_features() -> None:
-    data = random_graph().to_pyg()
+    data = graph_to_pyg(random_graph())
     x = data.x * (data.x > 0.8)
     conv = CGNNConv(FEATURES, 4)
     dense = conv(x, data.edge_index)
@@ -83,7 +82,7 @@ def test_it_learns_and_takes_sparse_features() -> None:
 
 
 def test_a_cached_layer_keeps_the_first_edges_until_it_is_reset() -> None:
-    data = random_graph().to_pyg()
+    data = graph_to_pyg(random_graph())
     conv = CGNNConv(FEATURES, 4, cached=True)
     first = conv(data.x, data.edge_index)
     flipped = data.edge_index.flip(0)

@@ -10,8 +10,8 @@ from torch_geometric.transforms import BaseTransform, Compose, NormalizeFeatures
 
 from cgnn_cli import api
 from cgnn_cli.errors import UsageError
-from cgnn_cli.pyg import AddCommuteTimes
-from tests.pyg.test_data import EDGES
+from cgnn_cli.pyg import AddCommuteTimes, graph_from_pyg
+from tests.pyg.test_conversion import EDGES
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -33,7 +33,7 @@ def two_way_data() -> Data:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_values_are_those_of_the_stages(options: dict[str, Any]) -> None:
     data = two_way_data()
-    graph = api.Graph.from_pyg(data)
+    graph = graph_from_pyg(data)
     of: dict[str, dict[str, Any]] = {name: {} for name in ("rewire", "dilap", "commute")}
     for name, value in options.items():
         of["rewire" if name in ("method", "gamma") else "dilap" if name == "form" else "commute"][name] = value

@@ -1,4 +1,4 @@
-"""The paired comparison against scipy and against a count of all sign patterns."""
+"""The paired comparison by hand, against scipy, against a count of all sign patterns, and on splits that overlap."""
 
 import itertools
 
@@ -21,9 +21,35 @@ def test_a_single_split_has_a_difference_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("runs", [2, 5, 10, 30])
-def test_t_test_is_that_of_scipy(runs: int) -> None:
+def test_splits_without_an_overlap_have_the_t_test_of_scipy(runs: int) -> None:
     a, b = np.random.default_rng(runs).random((2, runs))
-    assert paired_difference(a.tolist(), b.tolist()).t_test == pytest.approx(ttest_rel(a, b).pvalue, rel=1e-9)
+    assert paired_difference(a.tolist(), b.tolist(), 0).t_test == pytest.approx(ttest_rel(a, b).pvalue, rel=1e-9)
+
+
+def test_the_corrected_variance_by_hand() -> None:
+    """Gaps 1, 2 and 3 have mean 2 and variance 1; 20 % test and 48 % train: t = 2 / sqrt(1/3 + 0.2/0.48) = 4 / sqrt(3).
+
+    With two degrees of freedom p = 1 - t / sqrt(2 + t^2), which is 1 - 4 / sqrt(22).
+    """
+    gap = paired_difference([1.0, 2.0, 3.0], [0.0] * 3, 0.2 / 0.48)
+    assert gap.t_test == pytest.approx(1 - 4 / np.sqrt(22), rel=1e-9)
+    assert gap.error == pytest.approx(np.sqrt(1 / 3)), "the error that is shown is the plain one"
+
+
+def test_without_the_sizes_of_the_splits_there_is_no_t_test() -> None:
+    assert paired_difference([0.5, 0.7], [0.4, 0.3]).t_test is None
+
+
+def test_splits_that_overlap_seldom_find_a_difference_that_is_not_there() -> None:
+    """Two classifiers that are equally good on all nodes there are, compared on ten splits 48/32/20 of a sample."""
+    random = np.random.default_rng(0)
+    samples, plain, corrected = 600, 0, 0
+    for _ in range(samples):
+        nodes = random.normal(size=200)  # how much better the first is on each node
+        gaps = [random.choice(nodes, 40, replace=False).mean() for _ in range(10)]
+        plain += (paired_difference(gaps, [0.0] * 10, 0).t_test or 0) < 0.05
+        corrected += (paired_difference(gaps, [0.0] * 10, 0.2 / 0.48).t_test or 0) < 0.05
+    assert corrected / samples <= 0.05 and plain / samples > 0.15
 
 
 @pytest.mark.parametrize("runs", [2, 3, 7, 12])
@@ -43,14 +69,14 @@ def test_more_than_twelve_splits_are_not_flipped() -> None:
 
 
 def test_differences_that_do_not_vary_have_no_t_test() -> None:
-    assert paired_difference([0.5, 0.5], [0.25, 0.25]).t_test is None
+    assert paired_difference([0.5, 0.5], [0.25, 0.25], 0).t_test is None
     assert paired_difference([0.5, 0.5], [0.5, 0.5]).sign_flips == 1
 
 
 def test_rounding_is_no_variation() -> None:
-    gap = paired_difference([0.3, 0.4, 0.9], [0.2, 0.3, 0.8])
+    gap = paired_difference([0.3, 0.4, 0.9], [0.2, 0.3, 0.8], 0)
     assert len(set(gap.gaps)) > 1 and gap.t_test is None
-    assert paired_difference([0.3, 0.4, 0.9], [0.2, 0.3, 0.8001]).t_test is not None
+    assert paired_difference([0.3, 0.4, 0.9], [0.2, 0.3, 0.8001], 0).t_test is not None
 
 
 def test_runs_of_different_length_are_not_compared() -> None:
@@ -81,7 +107,7 @@ def test_picking_the_best_of_many_equal_runs_seldom_finds_a_difference() -> None
     for _ in range(tables):
         runs = random.normal(size=(12, 10))
         best, *others = runs[np.argsort(-runs.mean(axis=1))].tolist()
-        p_values = [paired_difference(best, run).t_test for run in others]
+        p_values = [paired_difference(best, run, 0).t_test for run in others]
         wrong += min(p or 0 for p in holm(p_values, family=66)) < 0.05
         naive += min(p or 0 for p in holm(p_values)) < 0.05
     assert wrong / tables <= 0.05 and naive / tables > 0.1

@@ -1,39 +1,6 @@
-"""Tables in Markdown and LaTeX, with hostile words in them."""
+"""Tables as data, and words of others in Markdown and LaTeX."""
 
-import dataclasses
-import re
-
-from cgnn_cli.report.table import PAGE_ROWS, Entry, Table, escape_latex, escape_markdown, to_latex, to_markdown
-
-HOSTILE = "a|b <script>x</script> & 50 % $x_1$ \\end{table} [l](http://x) `c` ~^#{}\nnew"
-TABLE = Table(
-    "A caption", ("model", "a", "b"), [["m", Entry("1.00", "best", "5"), "-"], [HOSTILE, Entry("0.50", "second"), ""]]
-)
-
-
-def test_markdown_has_one_line_a_row_and_no_markup_of_others() -> None:
-    lines = to_markdown(TABLE).splitlines()
-    assert lines[0] == "A caption"
-    assert lines[2:5] == ["| model | a | b |", "|---|---:|---:|", "| m | **1.00** (5) | - |"]
-    assert "<u>0.50</u>" in lines[5] and "<script>" not in lines[5] and "[l](" not in lines[5]
-    assert len(re.findall(r"(?<!\\)\|", lines[5])) == 4
-
-
-def test_latex_uses_booktabs_and_escapes_everything() -> None:
-    text = to_latex(TABLE, "scores")
-    for command in (
-        r"\toprule",
-        r"\midrule",
-        r"\bottomrule",
-        r"\textbf{1.00}",
-        r"\underline{0.50}",
-        r"\label{tab:scores}",
-    ):
-        assert command in text
-    assert text.count(r"\end{table}") == 1 and r"\begin{tabular}{lrr}" in text
-    assert len(text.splitlines()) == 14
-    row = next(line for line in text.splitlines() if "script" in line)
-    assert row.count(" & ") == 2 and not re.search(r"(?<!\\)[%$#_]", row.replace(r"\scriptsize", ""))
+from cgnn_cli.report.table import Entry, Table, counted, escape_latex, escape_markdown
 
 
 def test_escapes_keep_plain_words() -> None:
@@ -41,17 +8,20 @@ def test_escapes_keep_plain_words() -> None:
     assert escape_latex("60.89 ± 0.90 %") == r"60.89 $\pm$ 0.90 \%"
 
 
-def test_longer_text_is_broken_into_lines_in_latex() -> None:
-    table = Table("A caption", ("model", "a", "why", "notes"), [["m", "1", "yes", "long " * 50]], 1, frozenset({2}))
-    assert r"\begin{tabular}{lrlr}" in to_latex(table)
-    told = dataclasses.replace(table, prose=frozenset({3}))
-    assert r"\begin{tabular}{lrl>{\raggedright\arraybackslash}p{0.35\linewidth}}" in to_latex(told)
+def test_escapes_leave_no_markup_and_one_line() -> None:
+    hostile = "a|b <b>x</b> & $x_1$\n[l](u) `c` ~^#{}"
+    assert escape_markdown(hostile) == r"a\|b &lt;b&gt;x&lt;/b&gt; &amp; $x\_1$ \[l\](u) \`c\` \~^\#{}"
+    assert (
+        escape_latex("\\end{t} ~^ \u2212 \u2013")
+        == r"\textbackslash{}end\{t\} \textasciitilde{}\textasciicircum{} $-$ --"
+    )
 
 
-def test_a_table_longer_than_a_page_goes_on_over_the_next_in_latex() -> None:
-    table = Table("A caption", ("name", "figure"), [[f"row {number}", "1"] for number in range(PAGE_ROWS + 1)])
-    text = to_latex(table, "long")
-    assert r"\begin{longtable}{lr}" in text and r"\end{longtable}}" in text and r"\begin{table}" not in text
-    assert text.count(r" \\") == PAGE_ROWS + 3  # with the caption and the head, which \endhead repeats
-    assert text.index(r"\endhead") < text.index("row 0") and r"\label{tab:long}" in text
-    assert r"\begin{table}[!htbp]" in to_latex(Table("A caption", ("name",), [["row"]] * PAGE_ROWS))
+def test_strings_are_entries_and_columns_of_words_are_text() -> None:
+    table = Table("", ("a", "b", "c", "d"), [["x", Entry("1", "best"), "y", "z"]], 1, frozenset({2}), frozenset({3}))
+    assert table.entries() == [[Entry("x"), Entry("1", "best"), Entry("y"), Entry("z")]]
+    assert [table.is_text(place) for place in range(4)] == [True, False, True, True]
+
+
+def test_things_are_counted_in_words() -> None:
+    assert (counted(1, "run"), counted(2, "run"), counted(1234, "pair")) == ("1 run", "2 runs", "1,234 pairs")

@@ -12,11 +12,11 @@ from scipy.stats import spearmanr
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import NumericalError, UsageError
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph, Rewired
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
-from tests.graphs import FAMILIES, absorbing_hitting, chain_edges, directed_cycle, graph_of, random_edges, sparse
+from tests.graphs import FAMILIES, absorbing_hitting, graph_of, random_edges
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -55,77 +55,6 @@ def test_edges_are_those_of_the_original_graph_without_self_loops() -> None:
     assert list(zip(times.source.tolist(), times.target.tolist(), strict=True)) == [(0, 1), (0, 3), (2, 0)]
     assert times.summary["edges"] == 3
     assert (times.commute > 0).all()
-
-
-def test_exact_times_solve_the_absorbing_systems(graph: Graph, walk: Dilap) -> None:
-    times, expected = commute(graph, walk, EXACT), absorbing_hitting(walk.transition)
-    limit = 1e-8
-    np.testing.assert_allclose(times.hitting, expected[times.source, times.target], rtol=limit)
-    np.testing.assert_allclose(times.hitting_back, expected[times.target, times.source], rtol=limit)
-    np.testing.assert_array_equal(times.commute, times.hitting + times.hitting_back)
-
-
-def test_exact_does_not_depend_on_the_form_of_the_laplacian(graph: Graph) -> None:
-    first, second = (commute(graph, walk_on(graph, form), EXACT) for form in (INCIDENCE, RANDOM_WALK))
-    np.testing.assert_array_equal(first.commute, second.commute)
-
-
-def test_directed_cycle_that_is_not_rewired() -> None:
-    graph = Graph(adjacency=directed_cycle(7))
-    walk = dilap(rewire(graph, RewireConfig(method="none")), DilapConfig())
-    times = commute(graph, walk, EXACT)
-    np.testing.assert_allclose(times.commute, 7, rtol=1e-8)
-    np.testing.assert_allclose(times.hitting, 1, rtol=1e-8)
-    np.testing.assert_allclose(times.hitting_back, 6, rtol=1e-8)
-
-
-def test_pi_only_is_the_sum_of_return_times(graph: Graph, walk: Dilap) -> None:
-    times = commute(graph, walk, PI_ONLY)
-    np.testing.assert_array_equal(times.hitting, 1 / walk.perron[times.target])
-    np.testing.assert_array_equal(times.hitting_back, 1 / walk.perron[times.source])
-    np.testing.assert_array_equal(times.commute, times.hitting + times.hitting_back)
-
-
-@BOTH_FORMS
-def test_full_rank_svd_is_the_papers_formula(graph: Graph, form: DilapConfig) -> None:
-    walk = walk_on(graph, form)
-    times = commute(graph, walk, CommuteConfig(rank=24))
-    inverse, root = np.linalg.pinv(walk.laplacian.toarray()), np.sqrt(walk.perron)
-    expected = np.diag(inverse) / walk.perron - inverse / np.outer(root, root)
-    limits = {"rtol": 1e-7, "atol": 1e-10 * np.abs(expected).max()}
-    np.testing.assert_allclose(times.hitting, expected[times.source, times.target], **limits)
-    np.testing.assert_allclose(times.hitting_back, expected[times.target, times.source], **limits)
-    np.testing.assert_allclose(times.commute, times.hitting + times.hitting_back, **limits)
-
-
-def test_svd_of_a_symmetric_form_is_never_negative_and_says_what_it_is(graph: Graph, walk: Dilap) -> None:
-    times = commute(graph, walk, CommuteConfig())
-    assert times.commute.min() >= 0
-    assert times.summary["negative_commute"] == 0
-    negative = int((times.hitting < 0).sum() + (times.hitting_back < 0).sum())
-    assert times.summary["negative_hitting"] == negative
-    assert times.summary["rank"] == 5
-    assert len(times.summary["notes"]) == 1
-    assert "rank-5 truncation scores, not expected steps" in times.summary["notes"][0]
-
-
-@pytest.mark.parametrize(("rank", "used"), [(4, 4), (5, 4), (6, 4), (1000, 4)])
-def test_rank_is_clamped_with_a_note(rank: int, used: int) -> None:
-    graph = graph_of(5, chain_edges(5))
-    times = commute(graph, walk_on(graph), CommuteConfig(rank=rank))
-    assert times.summary["rank"] == used
-    assert [f"--rank {rank} is more than" in note for note in times.summary["notes"][1:]] == [True] * (rank > used)
-    np.testing.assert_array_equal(times.commute, commute(graph, walk_on(graph), CommuteConfig(rank=4)).commute)
-
-
-@BOTH_FORMS
-def test_svd_is_reproducible_with_equal_seeds(form: DilapConfig) -> None:
-    graph = graph_of(60, random_edges(60, 3, seed=0))
-    walk = walk_on(graph, form)
-    first, again, other = (commute(graph, walk, CommuteConfig(solver_seed=seed)) for seed in (3, 3, 4))
-    np.testing.assert_array_equal(first.commute, again.commute)
-    np.testing.assert_array_equal(first.weight_in, again.weight_in)
-    assert not np.array_equal(first.commute, other.commute)
 
 
 PROXIMITIES = [
@@ -291,14 +220,6 @@ def read_chameleon(folder: Path) -> Graph:
         features[int(number)] = np.fromstring(row, sep=",")
     adjacency = canonical_csr(csr_array((np.ones(len(edges)), edges.T), shape=(len(lines), len(lines))))
     return Graph(adjacency=adjacency, features=features)
-
-
-def test_a_cut_between_equal_singular_values_is_noted() -> None:
-    star = np.zeros((9, 9))
-    star[0, 1:] = star[1:, 0] = 1
-    graph = Graph(adjacency=sparse(star), features=np.eye(9))
-    notes = commute(graph, dilap(rewire(graph, RewireConfig(method="none"))), CommuteConfig(rank=3)).summary["notes"]
-    assert any("are equal" in note for note in notes)
 
 
 @pytest.mark.realdata

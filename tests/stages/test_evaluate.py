@@ -7,7 +7,7 @@ from sklearn import metrics
 
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Checkpoint, Graph, Operators
-from cgnn_cli.pipeline import TrainConfig
+from cgnn_cli.models.model_table import train_config
 from cgnn_cli.stages.evaluate import evaluate, score
 
 
@@ -58,4 +58,4 @@ def test_a_class_that_occurs_nowhere_is_left_out_of_macro_f1() -> None:
 def test_a_split_without_test_nodes_is_refused() -> None:
     graph = make_graph(np.array([0, 1, 0, 1]), np.array([[1, 1, 2, 2]]), 2)
     with pytest.raises(DataError, match="split 0 has no test nodes"):
-        evaluate(graph, Operators(matrices={}), Checkpoint(fits={"0": {}}), TrainConfig(model="dirgnn"))
+        evaluate(graph, Operators(matrices={}), Checkpoint(fits={"0": {}}), train_config(model="dirgnn"))

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.datasets.demo import demo_graph
+from cgnn_cli.models.model_table import train_config
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
@@ -40,7 +41,7 @@ def current_numbers() -> dict[str, dict[str, Any]]:
         "pi-only": CommuteConfig(solver="pi-only", proximity="exp", scale="row-mean"),
     }
     times = {name: commute(graph, walk, config) for name, config in solvers.items()}
-    config = TrainConfig(epochs=8, hidden=8)
+    config = train_config(epochs=8, hidden=8)
     operators = make_operators(graph, times["exact"], config)
     trained = fit(graph, operators, config, 0)
     scores = evaluate(graph, operators, collect({0: trained}), config)

@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 import torch
 
-from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
+from cgnn_cli.analysis.prediction import predict_classes
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.table import MODELS
-from cgnn_cli.operators.table import uses_weights
+from cgnn_cli.models.model_table import MODELS, train_config
+from cgnn_cli.operators.operator_table import uses_weights
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
-from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.task import prepare
 from cgnn_cli.stages.train import collect, fit, forward
-from tests.models.test_sampling import learnable_graph
+from tests.models.parts.test_sampling import learnable_graph
 
 CPU = torch.device("cpu")
-SMALL = TrainConfig(hidden=16, epochs=25, patience=25, dropout=0.1, precision="bfloat16")
+SMALL: dict[str, Any] = {"hidden": 16, "epochs": 25, "patience": 25, "dropout": 0.1, "precision": "bfloat16"}
 VARIANTS: list[dict[str, Any]] = [
     {"model": "cgnn", "batch_norm": True, "jumping_knowledge": "cat"},
     {"model": "cgnn", "propagation": "ppr"},
@@ -55,7 +55,7 @@ def named(options: dict[str, Any]) -> str:
 def test_every_kind_of_layer_has_finite_gradients_close_to_those_of_32_bits(
     graph: Graph, times: CommuteTimes, options: dict[str, Any]
 ) -> None:
-    config = dataclasses.replace(SMALL, **options, dropout=0.0, branch_dropout=0.0)
+    config = train_config(**{**SMALL, **options, "dropout": 0.0, "branch_dropout": 0.0})
     operators = make_operators(graph, times if uses_weights(config.model) else None, config)
     found = []
     for precision in ("bfloat16", "float32"):
@@ -77,7 +77,7 @@ def test_every_kind_of_layer_has_finite_gradients_close_to_those_of_32_bits(
 def test_accuracy_is_close_and_evaluation_honours_the_precision(
     graph: Graph, times: CommuteTimes, options: dict[str, Any]
 ) -> None:
-    config = dataclasses.replace(SMALL, **options)
+    config = train_config(**SMALL, **options)
     operators = make_operators(graph, times if uses_weights(config.model) else None, config)
     checkpoint = collect({0: fit(graph, operators, config, 0)})
     full = dataclasses.replace(config, precision="float32")

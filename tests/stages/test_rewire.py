@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph, Rewired
-from cgnn_cli.numerics.transition import strong_components
+from cgnn_cli.numerics.csr import strong_components
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire, similarity_order

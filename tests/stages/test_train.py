@@ -8,23 +8,26 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
+from cgnn_cli.analysis.prediction import predict_classes
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, TrainConfig
 from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import CommuteTimes, Fit, Graph, Operators
-from cgnn_cli.models.network import Output
-from cgnn_cli.models.table import MODELS
-from cgnn_cli.numerics.transition import canonical_csr
+from cgnn_cli.models.cgnn import CgnnConfig
+from cgnn_cli.models.gat import GatConfig
+from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.models.parts.classifier import Output
+from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
-from cgnn_cli.stages.predict import predict_classes
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.task import DROPOUTS, Task, choose_device, prepare, scale_features
+from cgnn_cli.stages.task import Task, choose_device, prepare, scale_features
 from cgnn_cli.stages.train import collect, fit, forward
 from cgnn_cli.watch import Snapshot, Watch
+from tests.models.samples import changed
 
-SMALL = TrainConfig(hidden=16, epochs=120, patience=40, dropout=0.2)
+SMALL = CgnnConfig(hidden=16, epochs=120, patience=40, dropout=0.2)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +67,7 @@ def trained(graph: Graph, operators: Operators) -> Fit:
 
 @pytest.mark.parametrize("model", ["cgnn", "dirgnn"])
 def test_it_learns(graph: Graph, times: CommuteTimes, model: str) -> None:
-    config = dataclasses.replace(SMALL, model="dirgnn" if model == "dirgnn" else "cgnn")
+    config = changed(SMALL, model=model)
     operators = make_operators(graph, times, config)
     checkpoint = collect({split: fit(graph, operators, config, split) for split in (0, 1)})
     assert evaluate(graph, operators, checkpoint, config).accuracy.min() >= 0.85
@@ -189,17 +192,24 @@ def assert_same_bits(a: Fit, b: Fit) -> None:
         np.testing.assert_array_equal(values, b.history[name])
 
 
-@pytest.mark.parametrize("option", [*DROPOUTS, "batch_norm"])
-def test_what_draws_or_averages_is_not_steady(graph: Graph, operators: Operators, option: str) -> None:
+@pytest.mark.parametrize(
+    "unsteady",
+    [
+        CgnnConfig(dropout=0.1),
+        CgnnConfig(dropout=0.0, input_dropout=0.1),
+        CgnnConfig(dropout=0.0, propagation="ppr", propagation_dropout=0.1),
+        CgnnConfig(dropout=0.0, batch_norm=True),
+        CgnnConfig(dropout=0.0, batch_nodes=5),
+        GatConfig(dropout=0.0, attention_dropout=0.1),
+    ],
+)
+def test_what_draws_or_averages_is_not_steady(graph: Graph, operators: Operators, unsteady: TrainConfig) -> None:
     task = prepare(graph, operators, STEADY, 0, torch.device("cpu"))
     assert task.is_steady
-    changed: dict[str, Any] = {option: True if option == "batch_norm" else 0.1}
-    assert not dataclasses.replace(task, config=dataclasses.replace(STEADY, **changed)).is_steady
-
-
-def test_every_dropout_is_known_to_draw() -> None:
-    names = {field.name for field in dataclasses.fields(TrainConfig) if field.name.endswith("dropout")}
-    assert names == {*DROPOUTS, "branch_dropout"}
+    assert not dataclasses.replace(task, config=unsteady).is_steady
+    assert dataclasses.replace(task, config=CgnnConfig(dropout=0.0, propagation_dropout=0.1)).is_steady
+    task.network.draws = True
+    assert not dataclasses.replace(task).is_steady
 
 
 def test_a_branch_counts_where_there_is_one(graph: Graph, operators: Operators) -> None:
@@ -213,7 +223,7 @@ def test_a_branch_counts_where_there_is_one(graph: Graph, operators: Operators) 
 def test_a_steady_network_does_in_training_what_it_does_afterwards(
     graph: Graph, times: CommuteTimes, model: Any
 ) -> None:
-    config = dataclasses.replace(STEADY, model=model)
+    config = changed(STEADY, model=model)
     task = prepare(graph, make_operators(graph, times, config), config, 0, torch.device("cpu"))
     with torch.no_grad():
         in_training = task.network.train()(task.x).logits

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.keys import artifact_key
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
-from cgnn_cli.store.keys import artifact_key
 
 ELEMENTS: dict[str, Any] = {
     "commute": np.linspace(1.5, 80.0, 12).reshape(3, 4),

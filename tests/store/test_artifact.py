@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from cgnn_cli.errors import CorruptError
+from cgnn_cli.keys import canonical_json
 from cgnn_cli.store import artifact as files
-from cgnn_cli.store.artifact import ROOT_TYPES, Artifact, payload_checksum
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.artifact import FILE_TYPES, Artifact, payload_checksum
 from cgnn_cli.store.elements import checksum, flatten
-from cgnn_cli.store.keys import canonical_json
 from tests.store.samples import ELEMENTS, header_of, sample, write
 
 
@@ -46,7 +45,7 @@ def test_every_group_and_dataset_says_its_encoding() -> None:
     }
 
 
-@pytest.mark.parametrize(("stage", "root_type"), ROOT_TYPES.items())
+@pytest.mark.parametrize(("stage", "root_type"), FILE_TYPES.items())
 def test_root_type_is_that_of_the_stage(stage: str, root_type: str) -> None:
     with h5py.File(write(Path("a.h5"), sample(stage))) as file:
         assert file.attrs["encoding-type"] == root_type
@@ -138,18 +137,3 @@ def test_keys_and_roles_that_could_name_other_files_are_refused(name: str) -> No
     ):
         with pytest.raises(CorruptError, match="header cannot be read"):
             files.read(write(Path(name), artifact))
-
-
-def test_write_atomically_replaces_the_whole_file_or_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = Path("file.json")
-    write_atomically(target, b"old")
-    write_atomically(target, b"new")
-    assert target.read_bytes() == b"new"
-
-    def fail(source: object, destination: object) -> None:
-        raise OSError("no")
-
-    monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="no"):
-        write_atomically(target, b"newer")
-    assert [path.name for path in Path().iterdir()] == ["file.json"] and target.read_bytes() == b"new"

@@ -15,7 +15,6 @@ from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.disk import file_sha256
 from cgnn_cli.store.elements import checksum
-from cgnn_cli.store.provenance import Recorder, library_versions
 from cgnn_cli.store.store import Store
 from tests.front_door import FrontDoor
 from tests.store.samples import ELEMENTS, sample
@@ -155,17 +154,6 @@ def test_a_demo_record_that_is_damaged_is_made_again(cgnn: FrontDoor) -> None:
     Path("store/datasets/demo.json").write_bytes(b"{}")
     again = cgnn.ok("rewire", "--dataset", "demo", "--store", "store", "--json").json
     assert (again["artifact"], again["cache"]) == (first, "hit")
-
-
-# --- provenance ------------------------------------------------------------------------------------------------------
-
-
-def test_provenance_says_who_when_and_with_what() -> None:
-    provenance = Recorder().provenance()
-    assert set(provenance) == {"started", "seconds", "peak_rss_bytes", "command", "host", "revision", "versions"}
-    assert provenance["seconds"] >= 0 and provenance["peak_rss_bytes"] > 1 << 20
-    assert provenance["versions"] == library_versions()
-    assert {"cgnn", "python", "numpy", "scipy", "h5py", "torch"} <= set(provenance["versions"])
 
 
 def test_the_same_stage_in_two_stores_has_the_same_key_and_payload(cgnn: FrontDoor) -> None:

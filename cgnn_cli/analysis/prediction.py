@@ -1,0 +1,57 @@
+"""Predictions for every node, labelled or not."""
+
+import io
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from cgnn_cli.artifact_tables import write_table
+from cgnn_cli.configs import ComputeConfig, TrainConfig
+from cgnn_cli.graph import Checkpoint, Graph, Operators
+from cgnn_cli.stages.task import set_up_torch
+from cgnn_cli.stages.train import forward
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The likeliest class of each node, its probability, and the last hidden layer of the first split's model."""
+
+    graph: Graph
+    splits: list[int]
+    classes: np.ndarray
+    probability: np.ndarray
+    hidden: np.ndarray
+
+    @property
+    def ids(self) -> np.ndarray:
+        return self.graph.ids()
+
+    def to_table(self, kind: str) -> bytes:
+        """Id, predicted class and its probability of every node, as a file of the kind `parquet` or `csv`."""
+        names = self.graph.class_labels()
+        predicted = [names[number] for number in self.classes.tolist()]
+        return write_table({"id": self.ids, "predicted": predicted, "probability": self.probability}, kind)
+
+    def embeddings(self) -> bytes:
+        """The last hidden layer beside the ids, as the content of an .npz file."""
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, id=self.ids, embeddings=self.hidden)
+        return buffer.getvalue()
+
+
+def predict_classes(
+    graph: Graph,
+    operators: Operators,
+    checkpoint: Checkpoint,
+    config: TrainConfig,
+    splits: list[int],
+    compute: ComputeConfig | None = None,
+) -> Predictions:
+    """Mean class probabilities over the models of some splits."""
+    device = set_up_torch(compute or ComputeConfig())
+    outputs = [forward(graph, operators, checkpoint, config, split, device) for split in splits]
+    probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
+    return Predictions(
+        graph, splits, probabilities.argmax(axis=1), probabilities.max(axis=1), outputs[0].hidden.cpu().numpy()
+    )

@@ -1,0 +1,125 @@
+"""Artifacts as CSV or Parquet tables, with the user's own node ids and class names."""
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from cgnn_cli.graph import SPLIT_PARTS, Graph
+from cgnn_cli.pipeline import STAGES
+from cgnn_cli.store.artifact import Artifact, write_npz
+from cgnn_cli.store.lineage import load_graph
+from cgnn_cli.store.store import Store
+
+Columns = dict[str, Iterable[Any]]
+
+
+def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
+    """An artifact as the content of a file of the kind `npz`, with all its elements, or `csv` or `parquet`, one table.
+
+    The table has edges, states, edges with times, epochs, or predictions, as `columns` of its stage says.
+    """
+    if kind == "npz":
+        buffer = io.BytesIO()
+        write_npz(buffer, artifact)
+        return buffer.getvalue()
+    found = load_graph(store, artifact.header)
+    columns = COLUMNS[STAGES[artifact.header.stage].columns]
+    return write_table(columns(artifact.elements, Graph.from_elements(found.elements, found.header.summary)), kind)
+
+
+def write_table(columns: Columns, kind: str) -> bytes:
+    """Columns as the content of a file of the kind `parquet` or `csv`."""
+    return write_parquet(columns) if kind == "parquet" else write_csv(columns)
+
+
+def write_csv(columns: Columns) -> bytes:
+    """Columns as UTF-8 CSV with a header line; numbers in full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
+    writer.writerows(zip(*lists, strict=True))
+    return text.getvalue().encode()
+
+
+def write_parquet(columns: Columns) -> bytes:
+    """Columns as Parquet: text as strings, numbers as numbers."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    buffer = io.BytesIO()
+    lists = {name: values if isinstance(values, np.ndarray) else list(values) for name, values in columns.items()}
+    pq.write_table(pa.table({name: pa.array(values) for name, values in lists.items()}), buffer)
+    return buffer.getvalue()
+
+
+def _matrix(matrix: Any, ids: np.ndarray, value: str) -> Columns:
+    from cgnn_cli.numerics.csr import row_of_entries
+
+    return {"source": ids[row_of_entries(matrix)], "target": ids[matrix.indices], value: matrix.data}
+
+
+def edge_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    nodes = elements.get("nodes")
+    ids = graph.ids() if nodes is None else graph.ids()[nodes]
+    return _matrix(elements["adjacency"], ids, "weight")
+
+
+def state_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    return {"id": graph.ids()[elements["nodes"]], "perron": elements["perron"]}
+
+
+def time_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    ids = graph.ids()
+    names = ("hitting", "hitting_back", "commute", "weight_out", "weight_in")
+    ends = {"source": ids[elements["source"]], "target": ids[elements["target"]]}
+    return {**ends, **{name: elements[name] for name in names}}
+
+
+def operator_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    """All matrices below each other: the node that takes, the node it takes from, and how much."""
+    from scipy.sparse import csr_array
+
+    ids = graph.ids()
+    parts = {name: _matrix(csr_array(matrix), ids, "weight") for name, matrix in elements["matrices"].items()}
+    names = np.repeat(list(parts), [len(part["weight"]) for part in parts.values()])  # type: ignore[arg-type]
+    columns = zip(("node", "neighbour", "weight"), ("source", "target", "weight"), strict=True)
+    return {"matrix": names, **{new: np.concatenate([part[old] for part in parts.values()]) for new, old in columns}}
+
+
+def history_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    history = elements["history"]
+    return {"epoch": range(len(history["loss"])), **{name: history[name] for name in sorted(history)}}
+
+
+def train_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    """The histories of all splits, one below the other."""
+    tables = {int(split): history_columns(fit, graph) for split, fit in elements["fits"].items()}
+    columns: dict[str, list[Any]] = {"split": []}
+    for split in sorted(tables):
+        rows = {name: list(values) for name, values in tables[split].items()}
+        columns["split"] += [split] * len(rows["epoch"])
+        for name, values in rows.items():
+            columns.setdefault(name, []).extend(values)
+    return dict(columns)
+
+
+def score_columns(elements: dict[str, Any], graph: Graph) -> Columns:
+    """The prediction of every split's model for every node, beside the label and the node's part in the split."""
+    assert graph.labels is not None and graph.splits is not None
+    names, parts = np.array([*graph.class_labels(), ""]), np.array(["", *SPLIT_PARTS])
+    splits = elements["splits"]
+    return {
+        "split": np.repeat(splits, graph.node_count),
+        "id": np.tile(graph.ids(), len(splits)),
+        "part": parts[graph.splits[splits]].ravel(),
+        "label": np.tile(names[graph.labels], len(splits)),
+        "predicted": names[elements["predictions"]].ravel(),
+    }
+
+
+TABLES = (edge_columns, state_columns, time_columns, operator_columns, history_columns, train_columns, score_columns)
+COLUMNS = {function.__name__: function for function in TABLES}

@@ -1,0 +1,83 @@
+"""Numpy and scipy files: told by their first bytes, loaded without pickles, and checked for what they hold."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, load_npz
+
+from cgnn_cli.datasets.files.tables import PARQUET_MAGIC
+from cgnn_cli.datasets.files.text_files import read_content
+from cgnn_cli.datasets.wording import one_line
+from cgnn_cli.errors import DataError
+
+NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
+
+
+def read_array_or_text(path: Path) -> bytes:
+    """The bytes of a user's file, which is a numpy or Parquet file if it has the name of one."""
+    content = read_content(path)
+    suffix = Path(path).suffix.lower()
+    if suffix == ".parquet" and not PARQUET_MAGIC.match(content):
+        raise DataError(f"{path} is not a Parquet file, in spite of its name", "write it again, or rename it")
+    magic = {".npy": NPY_MAGIC, ".npz": ZIP_MAGIC}.get(suffix, b"")
+    if not content.startswith(magic):
+        hint = "write it again with numpy.save or save_npz"
+        raise DataError(f"{path} is not a numpy file, in spite of its name", hint)
+    return content
+
+
+def load_array(content: bytes, path: Path, kinds: str) -> np.ndarray:
+    """A .npy array of one of the kinds of dtype; nothing is ever unpickled."""
+    try:
+        array = np.load(io.BytesIO(content), allow_pickle=False)
+    except Exception as error:  # numpy promises no set of exceptions for damaged files
+        raise DataError(f"{path} cannot be read as a .npy array: {one_line(error)}", array_hint(error)) from error
+    if array.dtype.kind not in kinds:
+        raise DataError(f"{path} holds values of type {array.dtype}, which cannot be used here", "save plain numbers")
+    return array
+
+
+def load_matrix(content: bytes, path: Path) -> coo_array:
+    """A scipy sparse matrix of real numbers, checked in full: indices out of range would crash later."""
+    try:
+        matrix: Any = load_npz(io.BytesIO(content))
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        matrix = coo_array(matrix)
+    except Exception as error:  # as above
+        hint = "save the matrix with scipy.sparse.save_npz; " + array_hint(error)
+        raise DataError(f"{path} cannot be read as a scipy sparse matrix: {one_line(error)}", hint) from error
+    if matrix.data.dtype.kind not in "biuf" or matrix.ndim != 2:
+        message = f"{path} holds values of type {matrix.data.dtype}, which cannot be used here"
+        raise DataError(message, "save real numbers")
+    return matrix
+
+
+def array_hint(error: Exception) -> str:
+    """What to do about a numpy file that cannot be loaded."""
+    objects = "allow_pickle" in str(error) or "Object arrays" in str(error)
+    return (
+        "pickled objects are never loaded: save plain numbers" if objects else "check how the file was made or copied"
+    )
+
+
+def lossless(array: np.ndarray, path: Path) -> np.ndarray:
+    """The values as float64, which must hold them exactly."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        converted = np.ascontiguousarray(array, dtype=np.float64)
+        kept = (converted.astype(array.dtype) == array) | (array != array)  # noqa: PLR0124 - NaN is told later
+        if array.dtype.kind in "iu":
+            kept &= np.abs(converted) <= 2**53
+    if not kept.all():
+        hint = "round or scale them"
+        raise DataError(f"{path} holds values of type {array.dtype} that float64 cannot hold exactly", hint)
+    return converted
+
+
+def narrow(array: np.ndarray) -> np.ndarray:
+    """float32 where it holds every value exactly."""
+    with np.errstate(over="ignore", under="ignore"):
+        short = array.astype(np.float32)
+    return short if np.array_equal(short, array) else array

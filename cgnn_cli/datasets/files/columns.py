@@ -1,0 +1,102 @@
+"""Columns of fields, held by Arrow: 10 million ids take little memory there."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+
+
+class Column(Sequence[str]):
+    """A column as a sequence of strings; of a Parquet file it may hold numbers, and is loaded late.
+
+    Nulls are empty fields.
+    """
+
+    def __init__(self, load: Callable[[], Any], count: int) -> None:
+        self._load, self._count = load, count
+
+    @classmethod
+    def of(cls, array: Any) -> "Column":
+        return cls(lambda: array, len(array))
+
+    @classmethod
+    def from_numbers(cls, numbers: np.ndarray, *, empty: np.ndarray | None = None) -> "Column":
+        """Whole numbers, with empty fields where `empty` is true."""
+        import pyarrow as pa
+
+        return cls.of(pa.chunked_array([pa.array(numbers, mask=empty)]))
+
+    @cached_property
+    def array(self) -> Any:
+        """Arrow's chunked array of strings, integers or floats."""
+        return self._load()
+
+    @cached_property
+    def encoded(self) -> tuple[np.ndarray, list[str]]:
+        """A code a row, and the text that each code stands for; no text has two codes that rows use."""
+        if not self._count:
+            return np.zeros(0, dtype=np.int32), []
+        array = self.array.dictionary_encode()
+        if len({chunk.dictionary.buffers()[-1].address for chunk in array.chunks}) > 1:
+            array = array.unify_dictionaries()  # seldom needed, and slow with many chunks
+        values = _as_text(array.chunk(0).dictionary).to_pylist()
+        codes = np.concatenate([chunk.indices.fill_null(len(values)).to_numpy() for chunk in array.chunks])
+        return codes, [*values, ""] if array.null_count else values
+
+    @property
+    def float_type(self) -> str | None:
+        """The type of a column of floating-point numbers; None for text and whole numbers."""
+        from pyarrow import types
+
+        return str(self.array.type) if types.is_floating(self.array.type) else None
+
+    def numbers(self) -> np.ndarray | None:
+        """The fields as float64; None if one of them is no number."""
+        import pyarrow as pa
+
+        if self.array.null_count:
+            return None
+        try:
+            numbers = self.array.cast(pa.float64()).to_numpy()
+        except pa.ArrowException:
+            numbers = None
+        if numbers is not None and (self.float_type or not np.isnan(numbers).any()):
+            return numbers
+        try:  # Arrow knows fewer forms of numbers than Python, and other forms of NaN
+            return np.fromiter(map(parse_number, self), dtype=np.float64, count=self._count)
+        except ValueError:
+            return None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, row: int) -> str: ...
+    @overload
+    def __getitem__(self, row: slice) -> "Column": ...
+    def __getitem__(self, row: int | slice) -> "str | Column":
+        if isinstance(row, slice):
+            start, stop, step = row.indices(self._count)
+            assert step == 1, "only whole ranges of rows are taken"
+            return Column.of(self.array.slice(start, max(stop - start, 0)))
+        if not -self._count <= row < self._count:
+            raise IndexError(row)
+        return _as_text(self.array.slice(row % self._count, 1)).to_pylist()[0] or ""
+
+    def __iter__(self) -> Iterator[str]:
+        for chunk in self.array.chunks:
+            yield from (text or "" for text in _as_text(chunk).to_pylist())
+
+
+def _as_text(array: Any) -> Any:
+    import pyarrow as pa
+
+    return array if array.type == pa.string() else array.cast(pa.string())
+
+
+def parse_number(text: str) -> float:
+    """A field as a number, or a ValueError; Python's 1_000 is none."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)

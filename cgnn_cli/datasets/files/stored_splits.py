@@ -1,0 +1,117 @@
+"""Splits the user gives: masks in an .npz file, or a table with a column a split."""
+
+import io
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, array_hint, read_array_or_text
+from cgnn_cli.datasets.files.nodes import Nodes
+from cgnn_cli.datasets.files.tables import IDS_HINT, Table, parse_table
+from cgnn_cli.datasets.splits import Names, shown
+from cgnn_cli.datasets.wording import one_line, shorten
+from cgnn_cli.errors import DataError
+from cgnn_cli.graph import SPLIT_PARTS, UNUSED
+
+SPLIT_WORDS = {"": UNUSED, **SPLIT_PARTS, "valid": SPLIT_PARTS["val"], "validation": SPLIT_PARTS["val"]}
+
+
+def read_splits(path: Path, header: bool | None, nodes: Nodes, notes: list[str]) -> np.ndarray:
+    """The splits in a file, one a row."""
+    content = read_array_or_text(path)
+    if content.startswith(NPY_MAGIC):
+        hint = "store train_mask, val_mask and test_mask"
+        raise DataError(f"{path} is a .npy file, but splits are .npz or CSV", hint)
+    if not content.startswith(ZIP_MAGIC):
+        return _table_splits(content, path, header, nodes, notes)
+    if nodes.names is not None:
+        raise DataError(f"{path} has masks for nodes 0..N-1, but the nodes have ids of their own", IDS_HINT)
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            masks = {name: archive[name] for name in archive.files if name.rstrip("s").endswith("_mask")}
+    except Exception as error:  # numpy promises no set of exceptions for damaged files
+        raise DataError(f"{path} cannot be read as an .npz file: {one_line(error)}", array_hint(error)) from error
+    return splits_from_masks(masks, nodes.count, path)
+
+
+def _table_splits(content: bytes, path: Path, header: bool | None, nodes: Nodes, notes: list[str]) -> np.ndarray:
+    table = parse_table(content, path)
+    if header is None and table.header is None:
+        header = not all(field.lower() in SPLIT_WORDS for field in table.row(0)[1:])
+    table = table.take_header(header, notes)
+    if len(table.columns) < 2:
+        raise DataError(f"{path} has one column, but it needs a node id and a column a split", IDS_HINT)
+    table.check_exact(0, "node ids")
+    positions = nodes.positions(table.columns[0])
+    if (positions < 0).any():
+        row = int(np.argmax(positions < 0))
+        hint = "check the ids"
+        raise DataError(f"{table.where(row)}: {shorten(table.columns[0][row])} is no node of the graph", hint)
+    table.check_single_rows(positions)
+    splits = np.full((len(table.columns) - 1, nodes.count), UNUSED, dtype=np.uint8)
+    for split in range(len(splits)):
+        splits[split, positions] = _split_parts(table, split + 1)
+    return splits
+
+
+def _split_parts(table: Table, column: int) -> np.ndarray:
+    codes, words = table.columns[column].encoded
+    parts = np.array([SPLIT_WORDS.get(word.lower(), -1) for word in words])[codes]
+    if (parts < 0).any():
+        row = int(np.argmax(parts < 0))
+        field = shorten(words[codes[row]])
+        raise DataError(f"{table.where(row)}: {field} is no part of a split", "use train, val, test or nothing")
+    return parts
+
+
+def splits_from_masks(masks: Mapping[str, np.ndarray], node_count: int, path: Path) -> np.ndarray:
+    """Stored train, val and test masks of shape N, S x N or N x S as splits."""
+    parts = {part: _mask_rows(_find_mask(masks, part, path), part, node_count, path) for part in SPLIT_PARTS}
+    shapes = {part: mask.shape for part, mask in parts.items()}
+    if len(set(shapes.values())) > 1:
+        hint = "store one mask a split and part"
+        raise DataError(f"{path}: the masks have different numbers of splits: {shapes}", hint)
+    splits = np.full(parts["train"].shape, UNUSED, dtype=np.uint8)
+    for part, mask in parts.items():
+        taken = (splits != UNUSED) & mask
+        if taken.any():
+            split, node = np.argwhere(taken)[0]
+            hint = "make the masks disjoint"
+            raise DataError(f"{path}: split {split} has node {node} in {part} and in another part", hint)
+        splits[mask] = SPLIT_PARTS[part]
+    return splits
+
+
+def check_splits(splits: np.ndarray, labels: np.ndarray, path: Path, ids: Names = None) -> None:
+    """Stored splits use labelled nodes only, and no part of them is empty."""
+    for number, split in enumerate(splits):
+        unlabelled = np.flatnonzero((split != UNUSED) & (labels < 0))
+        if len(unlabelled):
+            first = shown(int(unlabelled[0]), ids)
+            message = f"{path}: split {number} uses {len(unlabelled)} node(s) without a label, first {first}"
+            raise DataError(message, "label them or take them out of the split")
+        for part, code in SPLIT_PARTS.items():
+            if not (split == code).any():
+                raise DataError(f"{path}: split {number} has no {part} nodes", "give each part of a split some nodes")
+
+
+def _find_mask(masks: Mapping[str, np.ndarray], part: str, path: Path) -> np.ndarray:
+    for name in (f"{part}_mask", f"{part}_masks"):
+        if name in masks:
+            return np.asarray(masks[name])
+    hint = "store train_mask, val_mask and test_mask with numpy.savez"
+    raise DataError(f"{path} has no {part}_mask; it holds {', '.join(sorted(masks)) or 'nothing'}", hint)
+
+
+def _mask_rows(mask: np.ndarray, part: str, node_count: int, path: Path) -> np.ndarray:
+    if mask.dtype.kind not in "biuf" or not np.isin(mask, (0, 1)).all():
+        raise DataError(f"{path}: {part}_mask holds other values than true and false", "store masks as booleans")
+    if mask.ndim == 1:
+        mask = mask[np.newaxis]
+    if mask.ndim == 2 and mask.shape[1] != node_count:
+        mask = mask.T
+    if mask.ndim != 2 or mask.shape[1] != node_count or not len(mask):
+        hint = "masks have one entry a node: N, splits x N or N x splits"
+        raise DataError(f"{path}: {part}_mask has shape {mask.shape}, but the graph has {node_count} nodes", hint)
+    return mask.astype(bool)

@@ -1,0 +1,179 @@
+"""Tables of the user's files, from text or Parquet: columns of fields, their header, and the lines that errors name."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from cgnn_cli.datasets.files.columns import Column, parse_number
+from cgnn_cli.datasets.files.delimited import Lines, split_text
+from cgnn_cli.datasets.files.text_files import plain_text
+from cgnn_cli.datasets.wording import shorten
+from cgnn_cli.errors import DataError, UsageError
+
+PARQUET_MAGIC = re.compile(rb"PAR1(?![,;\s])")
+NODE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+LONGEST_NAME = 1000
+IDS_HINT = "give a CSV file whose first column is the node id"
+HEADER_WORDS = frozenset(
+    {"source", "target", "src", "dst", "from", "to", "head", "tail", "citing", "cited", "follower", "followee"}
+    | {"sender", "receiver", "weight", "value", "count", "score", "id", "ids", "nodeid", "userid", "paperid", "idx"}
+    | {"index", "node", "nodes", "vertex", "user", "page", "paper", "author", "item", "entity", "name", "key", "edge"}
+    | {"label", "labels", "class", "classes", "category", "group", "topic", "type", "y", "year", "time", "timestamp"}
+    | {"date", "split", "fold", "part"}
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of fields of equal length; `lines` holds the line of each row, counted from 1 (of Parquet, the row)."""
+
+    path: Path
+    columns: Sequence[Column]
+    lines: Lines
+    header: list[str] | None = None
+    unit: str = "line"
+
+    @property
+    def row_count(self) -> int:
+        return len(self.lines)
+
+    def where(self, row: int) -> str:
+        return f"{self.path}, {self.unit} {self.lines[row]}"
+
+    def row(self, row: int) -> list[str]:
+        return [column[row] for column in self.columns]
+
+    def title(self, column: int) -> str:
+        """A column as it goes into a message."""
+        return str(column + 1) if self.header is None else f"{column + 1} ({self.header[column]})"
+
+    def with_header(self) -> "Table":
+        """The same table with its first row taken as the header."""
+        return replace(self, columns=[column[1:] for column in self.columns], lines=self.lines[1:], header=self.row(0))
+
+    def take_header(self, header: bool | None, notes: list[str]) -> "Table":
+        """The table, with its first row taken as the header where it is one; a note says which.
+
+        The columns of Parquet have names already.
+        """
+        if self.header is not None:
+            return self
+        if not header:
+            notes.append(f"{self.path}: no header; line {self.lines[0]} is data")
+            return self
+        if self.row_count == 1:
+            raise DataError(f"{self.path} holds a header and no rows", "if its only row is data, use --no-header")
+        titles = ", ".join(map(shorten, self.row(0)[:4])) + (", ..." if len(self.columns) > 4 else "")
+        notes.append(f"{self.path}: the first row is the header ({titles})")
+        return self.with_header()
+
+    def named(self, words: Iterable[str], default: int) -> int:
+        """The only column that has one of the words as its name."""
+        found = [column for column, title in enumerate(self.header or ()) if title.lower() in words]
+        return found[0] if len(found) == 1 else default
+
+    def find_column(self, asked: str | None, flag: str, default: int) -> int:
+        """The position of the column asked for with the flag; without one, the default."""
+        if asked is None:
+            return default
+        number = column_number(asked)
+        titles = [] if self.header is None else self.header
+        found = [column for column, title in enumerate(titles) if title == asked] if number is None else [number]
+        if len(found) > 1:
+            hint = "give a column number"
+            raise UsageError(f"{flag} {asked}: {self.path} has {len(found)} columns of that name", hint)
+        if not found or found[0] >= len(self.columns):
+            known = ", ".join(map(self.title, range(min(len(self.columns), 10))))
+            raise UsageError(f"{flag} {asked}: {self.path} has no such column", f"its columns are {known}")
+        return found[0]
+
+    def numbers(self, column: int) -> np.ndarray:
+        """A column as float64."""
+        fields = self.columns[column]
+        numbers = fields.numbers()
+        if numbers is not None:
+            return numbers
+        row, field = next((row, field) for row, field in enumerate(fields) if not _is_number(field))
+        hint = f"correct the value or leave the {self.unit} out"
+        raise DataError(f"{self.where(row)}: column {column + 1} holds {shorten(field)}, which is not a number", hint)
+
+    def check_exact(self, column: int, what: str) -> None:
+        """A column of names does not hold floating-point numbers, which have no text of their own."""
+        kind = self.columns[column].float_type
+        if kind:
+            hint = "store them as integers or strings"
+            raise DataError(f"{self.path}: column {self.title(column)} has the type {kind}, which {what} cannot", hint)
+
+    def check_ids(self, *columns: int) -> None:
+        """Node ids are text or whole numbers, not empty and not too long."""
+        for column in columns:
+            self.check_exact(column, "node ids")
+            codes, names = self.columns[column].encoded
+            lengths = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
+            if not lengths.all():
+                where = self.where(int(np.argmax(lengths[codes] == 0)))
+                raise DataError(f"{where}: the node id in column {column + 1} is empty", "give every node an id")
+            if lengths.max() > LONGEST_NAME:
+                row = int(np.argmax(lengths[codes] > LONGEST_NAME))
+                message = f"{self.where(row)}: a node id of {lengths[codes[row]]} characters"
+                raise DataError(message, f"ids have at most {LONGEST_NAME}")
+
+    def check_single_rows(self, positions: np.ndarray) -> None:
+        """No node has two rows; `positions` holds the node of each."""
+        first = np.unique(positions, return_index=True)[1]
+        if len(first) < len(positions):
+            row = int(np.setdiff1d(np.arange(len(positions)), first)[0])
+            name = shorten(self.columns[0][row])
+            raise DataError(f"{self.where(row)}: node {name} has a row already", "keep one row a node")
+
+
+def parse_table(content: bytes, path: Path) -> Table:
+    """The table in the content of a file; the header of a text, if any, is still the first row."""
+    if PARQUET_MAGIC.match(content):
+        from cgnn_cli.datasets.files.parquet import parquet_table
+
+        return parquet_table(content, path)
+    return Table(path, *split_text(plain_text(content, path), path))
+
+
+def column_number(column: str | None) -> int | None:
+    """The position of a column that is given by its number; None where it is not."""
+    return int(column) - 1 if column is not None and NODE_NUMBER.fullmatch(column) and column != "0" else None
+
+
+def looks_like_header(table: Table, id_columns: Sequence[int], *, words: Sequence[int] | None = None) -> bool:
+    """Whether the first row names the columns.
+
+    It does when its fields (or those at `words`) are all well-known words, or when none of its fields is a number
+    while the ids, or some other column, of all other rows are.
+    """
+    first = table.row(0)
+    if all(_is_header_word(first[column]) for column in (range(len(first)) if words is None else words)):
+        return True
+    if table.row_count == 1 or any(map(_is_number, first)):
+        return False
+    others = [column for column in range(len(first)) if column not in id_columns]
+    return all(_numbers_below(table, column) for column in id_columns) or any(
+        _numbers_below(table, column) for column in others
+    )
+
+
+def _numbers_below(table: Table, column: int) -> bool:
+    """Whether a column holds numbers in all rows but the first."""
+    below = table.columns[column]
+    return _is_number(below[1]) and below[1:].numbers() is not None
+
+
+def _is_header_word(field: str) -> bool:
+    return all(word in HEADER_WORDS for word in re.split(r"[_\s-]+", field.lower()))
+
+
+def _is_number(field: str) -> bool:
+    try:
+        parse_number(field)
+    except ValueError:
+        return False
+    return True

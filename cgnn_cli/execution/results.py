@@ -1,0 +1,234 @@
+"""One result: a run is a configuration on some splits of a dataset, with the headers of all that it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean, pstdev
+from typing import Any, Literal
+
+from cgnn_cli.datasets.registry import name_of
+from cgnn_cli.errors import CgnnError, UsageError
+from cgnn_cli.pipeline import CONFIGURED, STAGES, parts_in
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.lineage import open_artifact, walk
+from cgnn_cli.store.store import Store
+
+Status = Literal["done", "failed", "not run"]
+NOT_A_SETTING = ("model", "splits", "verify")
+
+
+@dataclass(eq=False)
+class Run:
+    """A configuration to train, and what has come of it.
+
+    settings: by their paths, as `train.layers`; what is left out has its default. wanted: the splits to train on; all
+    that the dataset has, if there are none.
+    headers: of its artifacts by role, as far as they are there: trainings `fit-3`, the checkpoint `train`, the scores
+    `eval`, and all stages before. checkpoint: the key of its trainings together, also before these are collected.
+    """
+
+    name: str
+    dataset: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    wanted: tuple[int, ...] = ()
+    status: Status = "not run"
+    message: str = ""
+    error: Exception | None = None
+    headers: dict[str, Header] = field(default_factory=dict)
+    checkpoint: str = ""
+    path: Path | None = None
+
+    def fail(self, error: Exception) -> None:
+        """Note what went wrong, in a line."""
+        text = error.message if isinstance(error, CgnnError) else f"{type(error).__name__}: {error}"
+        self.status, self.message, self.error = "failed", " ".join(text.split()), error
+
+    @property
+    def header(self) -> Header:
+        """Of the scores."""
+        return self.headers["eval"]
+
+    @property
+    def key(self) -> str:
+        """Of the scores; empty where there are none."""
+        return self.header.key if self.is_scored else ""
+
+    @property
+    def is_scored(self) -> bool:
+        return "eval" in self.headers
+
+    @property
+    def made_from(self) -> dict[str, Header]:
+        """The headers of what the scores were made from."""
+        return {role: header for role, header in self.headers.items() if role != "eval"}
+
+    @property
+    def fits(self) -> dict[int, Header]:
+        """The trainings that are done, by split."""
+        return {int(split): header for split, header in parts_in(self.headers, "fit").items()}
+
+    @property
+    def splits(self) -> list[int]:
+        """The splits that are scored or, where none are, those that are trained."""
+        return list(self.header.summary["splits"]) if self.is_scored else sorted(self.fits)
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Test accuracy of each split that is scored."""
+        return list(self.header.summary["test_accuracy_per_split"]) if self.is_scored else []
+
+    @property
+    def mean(self) -> float:
+        """Mean test accuracy of a run that is scored."""
+        return fmean(self.accuracies)
+
+    @property
+    def std(self) -> float | None:
+        """Population standard deviation over the splits; a single one has none."""
+        return pstdev(self.accuracies) if len(self.accuracies) > 1 else None
+
+    def on_splits(self, splits: Iterable[int]) -> Run:
+        """The run as it would be on some of its splits alone."""
+        kept = [place for place, split in enumerate(self.splits) if split in set(splits)]
+        if not self.is_scored:
+            return self
+        names = ("splits", "test_accuracy_per_split")
+        summary = self.header.summary | {name: [self.header.summary[name][place] for place in kept] for name in names}
+        return replace(self, headers={**self.headers, "eval": replace(self.header, summary=summary)})
+
+    @property
+    def validation_accuracies(self) -> list[float]:
+        return [float(self.fits[split].summary["validation_accuracy"]) for split in self.splits if split in self.fits]
+
+    @property
+    def validation(self) -> float:
+        """Mean validation accuracy over the splits that are trained; 0 where none are."""
+        return fmean(self.validation_accuracies) if self.validation_accuracies else 0.0
+
+    @property
+    def validation_deviation(self) -> float:
+        """The population's standard deviation over these."""
+        return pstdev(self.validation_accuracies) if self.validation_accuracies else 0.0
+
+    @property
+    def epochs(self) -> list[int]:
+        return [int(self.fits[split].summary["epochs"]) for split in self.splits if split in self.fits]
+
+    @property
+    def fit_seconds(self) -> list[float]:
+        """What each training took when it was made."""
+        return [self.fits[split].seconds for split in self.splits if split in self.fits]
+
+    @property
+    def seconds_before(self) -> float:
+        """What the stages between the graph and the trainings took when they were made."""
+        return sum(header.seconds for header in self.headers.values() if STAGES[header.stage].cold)
+
+    @property
+    def seconds(self) -> float | None:
+        """Cold seconds of one training: the stages before it, and the mean over its splits. None if not all are known.
+
+        They are those recorded when each artifact was made, so a cache hit never counts.
+        """
+        known = "graph" in self.headers and self.splits and len(self.fit_seconds) == len(self.splits)
+        return self.seconds_before + fmean(self.fit_seconds) if known else None
+
+    @property
+    def trained(self) -> dict[str, Any]:
+        """The options that its trainings read."""
+        header = self.headers.get("train") or next(iter(self.fits.values()), None)
+        return header.config if header else {}
+
+    @property
+    def model(self) -> str:
+        return str(self.trained.get("model", "unknown"))
+
+    @property
+    def direction(self) -> str:
+        return str(self.trained.get("direction", ""))
+
+    @property
+    def graph_key(self) -> str:
+        return self.header.inputs.get("graph", "")
+
+    @property
+    def graph_notes(self) -> dict[str, Any]:
+        """What is recorded about the graph: its dataset, protocol, whether it is undirected or a stand-in."""
+        return self.headers["graph"].summary if "graph" in self.headers else {}
+
+    @property
+    def split_count(self) -> int | None:
+        """How many splits the dataset has."""
+        return int(self.graph_notes["splits"]) if self.graph_notes else None
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some split of the dataset is missing."""
+        return self.split_count is not None and len(self.splits) < self.split_count
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """The options that its stages read, of all stages together."""
+        return merged_options(self.headers)
+
+
+def merged_options(headers: dict[str, Header]) -> dict[str, Any]:
+    """The options of artifacts by role, of all stages together."""
+    parts = (headers[stage].config for stage in CONFIGURED if stage in headers)
+    return {name: value for part in parts for name, value in part.items() if name not in NOT_A_SETTING}
+
+
+@dataclass
+class Runs:
+    """The runs of a store, and of files, with lazily read contents."""
+
+    store: Store
+    _seen: dict[tuple[str, str], Header | None] = field(default_factory=dict)
+
+    def named(self, names: Iterable[str]) -> list[Run]:
+        """Evaluations by path or beginning of a key, each once, in the order given."""
+        found = {}
+        for name in names:
+            path, artifact = open_artifact(self.store, name)
+            header = artifact.header
+            if header.stage != "eval":
+                raise UsageError(
+                    f"{name} is a {header.stage} artifact, and a report is about evaluations",
+                    "name what `cgnn eval` or `cgnn run` printed",
+                )
+            found[header.key] = self._run(path, header)
+        return list(found.values())
+
+    def all(self) -> list[Run]:
+        """All evaluations of the store, oldest first; a damaged one counts as missing, and the store says so."""
+        headers = [header for header in self.store.headers("eval") if self._find("eval", header.key)]
+        return [self._run(self.store.path("eval", header.key), header) for header in headers]
+
+    def content(self, header: Header, path: Path | None = None) -> Artifact:
+        """The whole artifact of a header."""
+        return files.read(path or self.store.path(header.stage, header.key))
+
+    def commute_headers(self, graph_key: str) -> list[Header]:
+        """All commute artifacts of a graph."""
+        return [header for header in self.store.headers("commute") if header.inputs.get("graph") == graph_key]
+
+    def options(self, header: Header) -> dict[str, Any]:
+        """The options of an artifact and of all it was made from."""
+        return merged_options({**dict(walk(header, self._find)), header.stage: header})
+
+    def _run(self, path: Path, header: Header) -> Run:
+        headers = {**dict(walk(header, self._find)), "eval": header}
+        key = header.inputs.get("graph", "")
+        recorded = str(headers["graph"].summary.get("dataset", "")) if "graph" in headers else ""
+        name = name_of(self.store, key) or recorded or f"graph {key[:12]}"
+        shown = name.replace("+standin", " (stand-in)").replace("+", ", ")
+        return Run(name, shown, status="done", headers=headers, checkpoint=header.inputs.get("train", ""), path=path)
+
+    def _find(self, stage: str, key: str) -> Header | None:
+        if (stage, key) not in self._seen:
+            self._seen[stage, key] = self.store.find(stage, key)
+        return self._seen[stage, key]

@@ -1,0 +1,169 @@
+"""The runner: carries out plans over a store. What is there is found, what is missing is computed and published."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
+
+from cgnn_cli.configs import ComputeConfig
+from cgnn_cli.errors import CorruptError, UpstreamError
+from cgnn_cli.execution.snapshots import Show, SnapshotWatch
+from cgnn_cli.operators.operator_table import OPERATORS
+from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
+from cgnn_cli.resources import check_disk, check_memory, memory_limit
+from cgnn_cli.signals import Stopper
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.provenance import Recorder
+from cgnn_cli.store.store import Store
+
+if TYPE_CHECKING:
+    from cgnn_cli.execution.sharing import SharedArrays
+    from cgnn_cli.graph import Operators, StageData
+
+
+class Reporter(Protocol):
+    """Who is told what happens."""
+
+    def stage_done(self, header: Header, *, hit: bool) -> None: ...
+
+    def progress(self, done: int, total: int, message: str) -> None: ...
+
+
+@dataclass
+class Runner:
+    """Carries out plans over a store: what is there is found, what is missing is computed and published.
+
+    A worker of a pool has `shared` arrays, which its neighbours use too.
+    """
+
+    store: Store
+    reporter: Reporter
+    compute: ComputeConfig = field(default_factory=ComputeConfig)
+    restart: bool = False
+    forced: frozenset[str] = frozenset()
+    stopper: Stopper = field(default_factory=Stopper)
+    shared: SharedArrays | None = None
+    _done: dict[str, tuple[Header, bool]] = field(default_factory=dict)
+    _found: dict[str, Header] = field(default_factory=dict)
+    _data: dict[str, StageData] = field(default_factory=dict)
+
+    def obtain(self, step: Step, progress: Show | None = None) -> tuple[Header, bool]:
+        """The header of a step's artifact and whether it was a cache hit; computed where it is missing."""
+        if step.key not in self._done:
+            self.note(step, *self._find_or_compute(step, progress or self.reporter.progress))
+        return self._done[step.key]
+
+    def note(self, step: Step, header: Header, hit: bool) -> None:
+        """Remember an artifact that was obtained, here or elsewhere, and tell of it once."""
+        if step.key not in self._done:
+            self._done[step.key] = header, hit
+            self.reporter.stage_done(header, hit=hit)
+
+    def find(self, step: Step) -> Header | None:
+        """The header of a step's artifact, if it need not be computed."""
+        if step.key in self._done:
+            return self._done[step.key][0]
+        if step.stage.name in self.forced:
+            return None
+        if header := self._found.get(step.key) or self.store.find(step.stage.name, step.key):
+            self._found[step.key] = header
+        return header
+
+    def keep_only(self, keys: set[str]) -> None:
+        """Forget the contents of all artifacts but these, for the sake of memory."""
+        self._data = {key: data for key, data in self._data.items() if key in keys}
+
+    def data(self, step: Step) -> Any:
+        """The content of a step's artifact."""
+        header, _ = self.obtain(step)
+        if step.key not in self._data:
+            try:
+                self._data[step.key] = self._load(step, header)
+            except (UpstreamError, CorruptError):
+                if step.file is not None:
+                    raise
+                # It was there a moment ago: a purge of the disk, or another process that put it into quarantine.
+                del self._done[step.key]
+                self._found.pop(step.key, None)
+                header, _ = self.obtain(step)
+                self._data.setdefault(step.key, self._load(step, header))
+        return self._data[step.key]
+
+    def operators(self, trained: Step) -> Operators:
+        """The operators that a training reads, as one."""
+        steps = operator_steps(trained.config.train, trained.inputs)
+        return merge_operators({role: self.data(step) for role, step in steps.items()})
+
+    def _find_or_compute(self, step: Step, progress: Show) -> tuple[Header, bool]:
+        name = step.stage.name
+        if step.file is not None:
+            return files.read(step.file).header, True
+        if header := self.find(step):
+            return header, True
+        if not step.can_be_made():
+            raise UpstreamError(
+                f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
+                "name the store that has it with --store, or the file itself with another --input, or make it again",
+            )
+        self.store.check_writable()
+        for needed in step.inputs.values():
+            self.obtain(needed)
+        inputs = {role: self.data(needed) for role, needed in step.inputs.items()}
+        with self.store.lock(name, step.key):
+            if header := self.find(step):
+                return header, True
+            return self._compute(step, inputs, progress), False
+
+    def _compute(self, step: Step, inputs: Inputs, progress: Show) -> Header:
+        stage = step.stage
+        if stage.memory is not None:
+            relief = OPERATORS[step.config.kind].relief if stage.name == "operators" else stage.relief
+            needed, limit = stage.memory(inputs, step.config), memory_limit(self.compute.memory_limit)
+            check_memory(stage.name, needed, limit, relief)
+        if stage.disk is not None:
+            check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
+        module = import_module(stage.module) if stage.module else None
+        watch = SnapshotWatch(self.store, step, self.compute, self.restart, self.stopper, progress)
+        recorder = Recorder()
+        if step.make is not None:
+            data = step.make()
+        else:
+            assert stage.compute is not None
+            with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
+                data = stage.compute(module, inputs, step.config, self.compute, watch)
+        # What is made from a stand-in is marked with the name of the dataset that it stands for.
+        if names := {made.summary["standin"] for made in inputs.values() if "standin" in made.summary}:
+            data.summary["standin"] = names.pop()
+        keys = {role: needed.key for role, needed in step.inputs.items()}
+        provenance = recorder.provenance()
+        header = Header(stage.name, step.key, stage.algorithm, step.config.to_dict(), keys, data.summary, provenance)
+        self._data[step.key] = data
+        published = self.store.publish(Artifact(header, data.to_elements()))
+        watch.finished()
+        return published
+
+    def _load(self, step: Step, header: Header) -> StageData:
+        from cgnn_cli import graph
+
+        def read() -> tuple[dict[str, Any], dict[str, Any]]:
+            path = step.file or self.store.path(step.stage.name, step.key)
+            artifact = files.read(path)
+            if artifact.header.key != header.key:
+                raise UpstreamError(f"{path} changed while it was being read", "run the command again")
+            return artifact.elements, artifact.header.summary
+
+        kind: type[StageData] = getattr(graph, step.stage.makes)
+        if self.shared is not None and step.stage.shared:
+            return self.shared.get(step.key, kind, read)
+        return kind.from_elements(*read())
+
+    def graph_figure(self, graph: Step, name: str) -> int:
+        """A figure of a graph's summary; nothing is written."""
+        header = files.read(graph.file).header if graph.file else self.store.find("graph", graph.key)
+        if header is not None:
+            return int(header.summary[name])
+        assert graph.make is not None
+        return int(graph.make().summary[name])

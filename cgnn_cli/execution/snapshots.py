@@ -1,0 +1,128 @@
+"""Runs in progress: snapshots to go on from, and metrics line by line.
+
+STORE/partial/<key>.h5            the last snapshot of an unfinished computation
+STORE/runs/<key>/metrics.jsonl    one JSON object an epoch, appended and flushed
+STORE/runs/<key>/events.*         the same for TensorBoard, if `--tensorboard` asks for it
+"""
+
+import json
+import time
+from collections.abc import Callable
+from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
+
+from cgnn_cli.configs import ComputeConfig
+from cgnn_cli.errors import CgnnError, UsageError
+from cgnn_cli.pipeline import Step
+from cgnn_cli.resources import thread_count
+from cgnn_cli.signals import Stopper
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.provenance import library_versions
+from cgnn_cli.store.store import Store
+from cgnn_cli.watch import Snapshot, Watch
+
+PARTIAL = "partial"
+Show = Callable[[int, int, str], None]
+
+
+class SnapshotWatch(Watch):
+    """Watches one computation for the store."""
+
+    def __init__(
+        self, store: Store, step: Step, compute: ComputeConfig, restart: bool, stopper: Stopper, show: Show
+    ) -> None:
+        self.store, self.key, self.algorithm = store, step.key, step.stage.algorithm
+        self.compute, self.restart, self.stopper, self.show = compute, restart, stopper, show
+        self.path = store.root / PARTIAL / f"{step.key}.h5"
+        self.metrics = store.root / "runs" / step.key / "metrics.jsonl"
+        self._saved = time.monotonic()
+        self._kept = 0
+        if compute.tensorboard and find_spec("tensorboard") is None:  # before anything is computed
+            raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        self.show(done, total, message)
+
+    def resume(self) -> Snapshot | None:
+        snapshot = None if self.restart else self._read()
+        self._kept = 0 if snapshot is None else int(snapshot.values["epoch"])
+        self._trim_metrics(self._kept)
+        return snapshot
+
+    def _read(self) -> Snapshot | None:
+        if not self.path.exists():
+            return None
+        try:
+            artifact = files.read(self.path)
+        except CgnnError as error:
+            self.store.warn(f"the saved state of an unfinished run is not used: {error.message}")
+            return None
+        header = artifact.header
+        if header.key != self.key or header.algorithm != self.algorithm:
+            return None
+        self._say_differences(header)
+        return Snapshot(artifact.elements, header.summary)
+
+    def _say_differences(self, header: Header) -> None:
+        values = header.summary
+        self.store.warn(f"going on with {self.key[:12]} after {values.get('unit', 'epoch')} {values['epoch'] - 1}")
+        threads = thread_count(self.compute.threads, 1)
+        if values.get("threads", threads) != threads:
+            self.store.warn(
+                f"the run was begun with {values['threads']} threads and goes on with {threads}: "
+                "its last digits may differ from an undisturbed run"
+            )
+        versions = library_versions()
+        changed = {name for name in ("cgnn", "numpy", "torch") if header.config.get(name) != versions[name]}
+        if changed:
+            self.store.warn(f"the run was begun with other versions of {', '.join(sorted(changed))}")
+
+    def snapshot_due(self) -> bool:
+        return time.monotonic() - self._saved >= self.compute.snapshot_seconds
+
+    def save(self, snapshot: Snapshot) -> None:
+        header = Header(PARTIAL, self.key, self.algorithm, library_versions(), {}, snapshot.values)
+        self.store.write_partial(self.path, Artifact(header, snapshot.elements))
+        self._saved = time.monotonic()
+        if "board" in self.__dict__:
+            self.board.flush()
+
+    @cached_property
+    def board(self) -> Any:
+        """TensorBoard's writer; the epochs of an earlier attempt that are done again are purged."""
+        from torch.utils.tensorboard import SummaryWriter
+
+        return SummaryWriter(str(self.metrics.parent), purge_step=self._kept, flush_secs=10)
+
+    def record(self, metrics: dict[str, Any]) -> None:
+        try:
+            if self.compute.tensorboard:
+                for name in metrics.keys() - {"epoch"}:
+                    self.board.add_scalar(name, metrics[name], metrics["epoch"])
+            self.metrics.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.metrics, "a", encoding="utf-8") as file:
+                file.write(json.dumps(metrics) + "\n")
+        except OSError as error:
+            raise self.store.storage_error(error, 0) from error
+
+    def _trim_metrics(self, kept: int) -> None:
+        """Drop the lines of epochs that will be done again."""
+        if not self.metrics.exists():
+            return
+        try:
+            lines = self.metrics.read_bytes().splitlines(keepends=True)
+            write_atomically(self.metrics, b"".join(lines[:kept]))
+        except OSError as error:
+            raise self.store.storage_error(error, 0) from error
+
+    def stop_requested(self) -> bool:
+        return self.stopper.requested()
+
+    def finished(self) -> None:
+        """The result is published: the snapshot has done its service."""
+        self.path.unlink(missing_ok=True)
+        if "board" in self.__dict__:
+            self.board.close()

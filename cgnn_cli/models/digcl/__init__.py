@@ -1,0 +1,34 @@
+"""DiGCL, and the grid of teleports whose PageRank operators are its views."""
+
+from typing import Literal
+
+from cgnn_cli.configs import option
+from cgnn_cli.models.option_groups import BOTH_OR_UNDIRECTED, ActivationOption
+
+GRID = tuple(hundredths / 100 for hundredths in range(10, 95, 5))
+
+
+class DigclConfig(ActivationOption):
+    model: str = "digcl"
+    title = "Contrastive training over PageRank views, then a linear classifier"
+    label = "DiGCL"
+    paper = "Tong et al., Directed Graph Contrastive Learning, NeurIPS 2021"
+    operator = "views"
+    directions = BOTH_OR_UNDIRECTED
+    widening = 2
+
+    pretrain_epochs: int = option(300, "digcl: epochs of contrastive training before the classifier's.", minimum=1)
+    pacing: Literal["linear", "exp", "log"] = option("linear", "digcl: how the second view moves towards the first.")
+    temperature: float = option(0.4, "digcl: temperature of the contrastive loss.", above=0)
+    mask_first: float = option(0.3, "digcl: share of features hidden in the first view.", minimum=0, maximum=0.99)
+    mask_second: float = option(0.4, "digcl: share of features hidden in the second view.", minimum=0, maximum=0.99)
+    projection: int = option(64, "digcl: width of the projection that the loss sees.", minimum=1)
+    anchors: int = option(
+        0, "digcl: random nodes that are compared in a step; 0: all, which takes time of N x N.", minimum=0
+    )
+
+
+def view_name(teleport: float) -> str:
+    """The name of the view that is nearest to a teleport."""
+    nearest = min(GRID, key=lambda known: abs(known - teleport))
+    return f"view-{nearest:.2f}"

@@ -1,0 +1,59 @@
+"""Where the numbers of a run come from: its artifacts with key, command, versions and seconds. Hosts are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cgnn_cli.execution.results import Run
+from cgnn_cli.pipeline import STAGES
+from cgnn_cli.report.page import Details
+from cgnn_cli.report.run_names import Label
+from cgnn_cli.report.table import Table
+from cgnn_cli.store.artifact import Header
+
+RECORDED = ("command", "seconds", "revision", "versions")
+
+
+def provenance_values(run: Run) -> dict[str, Any]:
+    """The artifacts behind a run, for other programs."""
+    made_from = []
+    for role, header in _ordered(run):
+        recorded = {name: header.provenance.get(name) for name in RECORDED}
+        made_from.append({"role": role, "key": header.key, "config": header.config, **recorded})
+    return {"artifact": str(run.path), "made_from": made_from}
+
+
+def _ordered(run: Run) -> list[tuple[str, Header]]:
+    """All artifacts of a run in the order of the stages, splits by their number."""
+    order = list(STAGES)
+
+    def place(item: tuple[str, Header]) -> tuple[int, int, str]:
+        role, header = item
+        return order.index(header.stage), header.config.get("split", 0), role
+
+    return sorted({**run.made_from, "eval": run.header}.items(), key=place)
+
+
+def provenance_details(run: Run, label: Label) -> Details:
+    """Tables of the artifacts, the options and the versions of a run."""
+    rows = [
+        [role, header.key, f"{header.seconds:,.2f}", str(header.provenance.get("command", ""))]
+        for role, header in _ordered(run)
+    ]
+    columns = ("artifact", "key", "seconds", "command")
+    made = Table(f"Artifacts of {label} on {run.dataset}", columns, rows, words=frozenset({1}), prose=frozenset({3}))
+    title = f"{run.dataset}: {label}, eval {run.key[:12]}"
+    options = ", ".join(f"{name} {value}" for name, value in run.options.items()) or "not known"
+    return Details(title, [made, f"Options: {options}.", f"Versions: {_versions(run)}."])
+
+
+def _versions(run: Run) -> str:
+    """The versions that wrote the artifacts; more than one of a library where they differ."""
+    found: dict[str, list[str]] = {}
+    for _, header in _ordered(run):
+        for name, version in header.provenance.get("versions", {}).items():
+            if version not in found.setdefault(name, []):
+                found[name].append(version)
+    revisions = {str(header.provenance.get("revision") or "") for _, header in _ordered(run)} - {""}
+    said = [f"{name} {' and '.join(versions)}" for name, versions in found.items()]
+    return ", ".join([*said, *(f"revision {revision}" for revision in sorted(revisions))]) or "not recorded"

@@ -1,0 +1,123 @@
+"""The table of solvers: what each computes, the options it reads and the memory it needs.
+
+A solver is a module with `solve(pairs, config, allowance) -> Solution`, in solvers/ or anywhere else once it is
+registered. Nothing here imports more than the standard library until times are solved for.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+PAPER_RANK = 5
+PAIR_BYTES = 176  # what the series holds for a pair while it works
+
+
+@dataclass(frozen=True)
+class WalkSize:
+    """What the memory of a solver grows with: the states of the walk, its possible steps, and the edges."""
+
+    states: int
+    steps: int
+    edges: int
+
+
+@dataclass(frozen=True)
+class Solver:
+    """A way to commute times: its title in the help, its module, and what it reads and needs.
+
+    options: those of CommuteConfig that it reads; no others go into a key. steps: how many it sums by default.
+    true_times: expected steps, not scores. only_pi: c = 1/pi_i + 1/pi_j, so that `--proximity ratio` has nothing to
+    weigh. memory: bytes beside the arrays over the edges. resumable: it saves its state when it is asked to stop.
+    most_nodes, quick_nodes: of graphs that it fits, and of those that it is done with in half a minute; None: any.
+    """
+
+    title: str
+    module: str
+    options: tuple[str, ...] = ()
+    steps: int = 0
+    true_times: bool = False
+    only_pi: bool = False
+    memory: Callable[[WalkSize, Any], int] = lambda size, config: 0
+    resumable: bool = False
+    most_nodes: int | None = None
+    quick_nodes: int | None = None
+
+    def solve(self, pairs: Any, config: Any, allowance: Any) -> Any:
+        """Times of pairs of states, a `Solution`."""
+        return import_module(self.module).solve(pairs, config, allowance)
+
+
+def _svd_memory(size: WalkSize, config: Any) -> int:
+    """The kept vectors and the basis of Lanczos, of both sides."""
+    return 2 * 8 * size.states * (config.rank + max(2 * config.rank + 1, 20))
+
+
+def _series_memory(size: WalkSize, config: Any) -> int:
+    """The walk with its transpose, and arrays over the pairs and the states."""
+    return 2 * 12 * size.steps + PAIR_BYTES * size.edges + 20 * 8 * size.states
+
+
+SOLVERS: dict[str, Solver] = {
+    "svd": Solver(
+        "the paper's rank-truncated scores", "cgnn_cli.solvers.svd", ("rank", "solver_seed"), memory=_svd_memory
+    ),
+    # Its own module judges whether the dense matrix fits, and tries a sparse factorisation where it does not.
+    "exact": Solver(
+        "dense, small graphs", "cgnn_cli.solvers.exact", true_times=True, most_nodes=20_000, quick_nodes=5_500
+    ),
+    "series": Solver(
+        "fast, any size",
+        "cgnn_cli.solvers.series",
+        ("steps", "tolerance", "tail", "solver_seed"),
+        steps=2,
+        true_times=True,
+        memory=_series_memory,
+        resumable=True,
+    ),
+    "sketch": Solver(
+        "series and random probes, with an error bar",
+        "cgnn_cli.solvers.sketch",
+        ("steps", "probes", "solver_seed"),
+        steps=3,
+        true_times=True,
+        memory=_series_memory,
+        resumable=True,
+    ),
+    "pi-only": Solver("the control c = 1/pi_i + 1/pi_j", "cgnn_cli.solvers.pi_only", only_pi=True),
+}
+
+
+def register(name: str, solver: Solver) -> None:
+    """Add a solver, also from outside the package."""
+    if name in SOLVERS:
+        raise ValueError(f"there is a solver {name} already")
+    SOLVERS[name] = solver
+
+
+def solver_names() -> tuple[str, ...]:
+    return tuple(SOLVERS)
+
+
+def exact_or_series(nodes: int, *, quickly: bool = False) -> str:
+    """The solver of true times for a graph of so many nodes."""
+    exact = SOLVERS["exact"]
+    most = exact.quick_nodes if quickly else exact.most_nodes
+    return "exact" if most is None or nodes <= most else "series"
+
+
+def solvers_with(option: str) -> list[str]:
+    """The solvers that read an option."""
+    return [name for name, solver in SOLVERS.items() if option in solver.options]
+
+
+def describe_solvers() -> str:
+    """All solvers in a few sentences; those of true times share one."""
+    true = [f"{name} ({solver.title})" for name, solver in SOLVERS.items() if solver.true_times]
+    sentences = {
+        solver.true_times or name: f"True expected steps: {', '.join(true)}."
+        if solver.true_times
+        else f"{name}: {solver.title}."
+        for name, solver in SOLVERS.items()
+    }
+    return " ".join(sentences.values())

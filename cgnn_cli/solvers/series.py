@@ -1,0 +1,58 @@
+"""series: true times from a few steps of the walk and a geometric tail; a tolerance chooses how many steps."""
+
+from typing import Any
+
+from cgnn_cli.configs import CommuteConfig
+from cgnn_cli.errors import ResourceError
+from cgnn_cli.numerics.powers import Plan
+from cgnn_cli.numerics.series import plan_series, series_times
+from cgnn_cli.numerics.verify import choose_steps
+from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, Unsaved
+
+WORK_A_SECOND = 2e7  # multiplications of sparse matrices, on a slow core
+MOST_MINUTES = 60.0
+
+
+def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
+    steps, figures, notes = config.step_count, dict[str, Any](), []
+    if config.tolerance is not None:
+        watch = Unsaved(allowance.watch)
+        choice = choose_steps(
+            *pairs.stepping,
+            config.tolerance,
+            seed=config.solver_seed,
+            tail=config.tail,
+            jobs=allowance.jobs,
+            progress=lambda done, total: watch.progress(done, total, "nodes of sampled edges solved"),
+        )
+        steps = len(choice.errors) - 1 if choice.steps is None else choice.steps
+        if choice.steps is None:
+            notes.append(
+                f"no number of steps up to {steps} reaches --tolerance {config.tolerance:g}; {steps} were used, "
+                f"with a median relative error of about {choice.error:.2g}"
+            )
+        figures |= {"sampled_edges": choice.edges, "sampled_error": choice.error}
+    found = series_times(
+        *pairs.stepping,
+        steps,
+        plan=affordable_plan(pairs, steps),
+        tail=config.tail,
+        memory=allowance.memory,
+        jobs=allowance.jobs,
+        watch=allowance.watch,
+    )
+    figures |= {"steps": found.steps, "tail": found.tail, "lazy": pairs.is_lazy, "multiplications": found.flops}
+    return Solution(*pairs.in_steps(found.there, found.back), figures, notes)
+
+
+def affordable_plan(pairs: Pairs, steps: int) -> Plan:
+    """The plan of a series; what would take long on a slow core is refused at once."""
+    walk, _, source, target = pairs.stepping
+    plan = plan_series(walk, steps, source, target)
+    minutes = plan.work / WORK_A_SECOND / 60
+    if minutes > MOST_MINUTES:
+        raise ResourceError(
+            f"{steps} steps of the series may take about {minutes:,.0f} minutes on this graph",
+            "use fewer --steps (2 is safe with hubs), or --solver pi-only",
+        )
+    return plan

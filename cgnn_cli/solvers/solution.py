@@ -1,0 +1,118 @@
+"""What solvers take and give: pairs of states of a walk, what may be used, and the times between the pairs."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cgnn_cli.configs import CommuteConfig
+from cgnn_cli.errors import NumericalError, StoppedEarly
+from cgnn_cli.graph import Dilap
+from cgnn_cli.numerics.verify import verify
+from cgnn_cli.numerics.walk import Walk
+from cgnn_cli.solver_table import SOLVERS
+from cgnn_cli.watch import Watch
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """What a solver may use: working memory in bytes, threads or processes, and who watches."""
+
+    memory: int = 1 << 30
+    jobs: int = 1
+    watch: Watch = field(default_factory=Watch)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of states of a walk."""
+
+    dilap: Dilap
+    source: np.ndarray
+    target: np.ndarray
+
+    @property
+    def system(self) -> tuple[Walk, np.ndarray, np.ndarray, np.ndarray]:
+        """The walk, its Perron vector, and the pairs: what every numerical solver takes first."""
+        return self.dilap.walk(), self.dilap.perron, self.source, self.target
+
+    @cached_property
+    def is_lazy(self) -> bool:
+        """Whether the steps of the walk are summed for the lazy walk: one that need not wait anywhere may alternate."""
+        return not (self.dilap.transition.diagonal() > 0).all()
+
+    @cached_property
+    def stepping(self) -> tuple[Walk, np.ndarray, np.ndarray, np.ndarray]:
+        """The system for solvers that sum steps."""
+        walk, perron, source, target = self.system
+        return walk.lazy() if self.is_lazy else walk, perron, source, target
+
+    def in_steps(self, there: np.ndarray, back: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Times of `stepping` as those of the walk; c is never below the time between two visits of either state."""
+        pace = 0.5 if self.is_lazy else 1.0
+        there, back = pace * there, pace * back
+        times = there + back
+        floor = 1 / np.minimum(self.dilap.perron[self.source], self.dilap.perron[self.target])
+        low = np.flatnonzero(times < floor)
+        positive = (there[low] > 0) & (back[low] > 0)
+        share = np.divide(there[low], times[low], out=np.full(len(low), 0.5), where=positive)
+        there[low], back[low] = share * floor[low], (1 - share) * floor[low]
+        return there, back, there + back
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Times between pairs of states, figures about the solver, and notes for the user."""
+
+    there: np.ndarray
+    back: np.ndarray
+    times: np.ndarray
+    figures: dict[str, Any] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    error: np.ndarray | None = None
+
+
+@dataclass
+class Unsaved(Watch):
+    """Watches a part of a computation whose state is not saved by itself: a request to stop just ends it."""
+
+    whole: Watch
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        self.whole.progress(done, total, message)
+        if self.whole.stop_requested():
+            raise StoppedEarly(f"stopped after {done} of {total} {message}", "run the same command again")
+
+
+def solve_pairs(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
+    """Run the chosen solver, and measure its error if that is asked for."""
+    solution: Solution = SOLVERS[config.solver].solve(pairs, config, allowance)
+    if config.verify and len(pairs.source):
+        watch = Unsaved(allowance.watch)
+        try:
+            solution.figures["verify"] = verify(
+                *pairs.system,
+                solution.there,
+                solution.back,
+                solution.times,
+                count=config.verify,
+                seed=config.solver_seed,
+                jobs=allowance.jobs,
+                progress=lambda done, total: watch.progress(done, total, "nodes verified"),
+            )
+        except NumericalError as error:  # the times are there all the same
+            solution.figures["verify"] = None
+            solution.notes.append(f"the error could not be measured: {error.message}")
+    return solution
+
+
+QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}
+
+
+def quantiles(values: np.ndarray) -> dict[str, float]:
+    """Some quantiles, by name; nothing of nothing."""
+    if not len(values):
+        return {}
+    found = np.quantile(values, list(QUANTILES.values()))
+    return {name: float(value) for name, value in zip(QUANTILES, found, strict=True)}

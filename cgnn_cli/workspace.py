@@ -1,0 +1,262 @@
+"""A workspace: a store, the datasets that can be named, and how to compute. What commands do is done here.
+
+    space = Workspace(Path("store"))
+    walk = space.step("dilap", "demo")
+    space.pair_times(walk, ["0", "1"], ["2", "3"])
+
+A step says what is wanted, from a dataset and settings by their paths (`train.layers`); the methods obtain what it
+takes, from the store or by computing. Nothing here prints; numpy, scipy and torch are imported where they are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cgnn_cli.configs import CommuteConfig, ComputeConfig, SourceConfig
+from cgnn_cli.datasets.registry import Datasets
+from cgnn_cli.errors import DataError, UpstreamError, UsageError
+from cgnn_cli.execution.given import given_step
+from cgnn_cli.execution.results import Run, Runs
+from cgnn_cli.execution.runner import Reporter, Runner
+from cgnn_cli.execution.scheduler import Deadline, Scheduler
+from cgnn_cli.pipeline import Step
+from cgnn_cli.resources import thread_count
+from cgnn_cli.signals import Stopper
+from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.store import Store
+
+if TYPE_CHECKING:
+    from cgnn_cli.analysis.diagnosis import Diagnosis
+    from cgnn_cli.analysis.explanation import Neighbourhood
+    from cgnn_cli.analysis.prediction import Predictions
+    from cgnn_cli.datasets.upstream.locating import Listener
+    from cgnn_cli.numerics.pair_times import PairTimes
+    from cgnn_cli.report.content import Report
+
+
+class Silence:
+    """A reporter that tells nobody."""
+
+    def stage_done(self, header: Header, *, hit: bool) -> None:
+        """An artifact is there."""
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        """A computation goes on."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A node with its neighbours, what the models that were trained with these weights say of it, and notes."""
+
+    neighbourhood: Neighbourhood
+    prediction: dict[str, Any] | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Workspace:
+    """What all commands have at hand: one runner and one scheduler over a store."""
+
+    store: Store
+    source: SourceConfig = SourceConfig()  # noqa: RUF009 - frozen
+    compute: ComputeConfig = ComputeConfig()  # noqa: RUF009 - frozen
+    reporter: Reporter = Silence()  # noqa: RUF009 - has no state
+    stopper: Stopper | None = None
+    listener: Listener | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.store, str | Path):
+            self.store = Store(Path(self.store).absolute())
+
+    @cached_property
+    def runner(self) -> Runner:
+        return Runner(self.store, self.reporter, self.compute, stopper=self.stopper or Stopper())
+
+    @cached_property
+    def scheduler(self) -> Scheduler:
+        return Scheduler(self.runner, self.datasets())
+
+    def datasets(self, *, dry_run: bool = False) -> Datasets:
+        """The datasets that can be named here; a dry run reads what is on disk and writes nothing."""
+        return Datasets(self.store, self.source, self.listener, None if dry_run else self.runner.data)
+
+    def step(
+        self, stage: str, dataset: str, settings: Mapping[str, Any] | None = None, splits: Sequence[int] = ()
+    ) -> Step:
+        """The step of a stage for a dataset and settings; all splits of the dataset, if none are named."""
+        return self.scheduler.step(stage, Run(dataset, dataset, dict(settings or {}), tuple(splits)))
+
+    def obtain(self, *steps: Step) -> list[tuple[Header, bool]]:
+        """The headers of artifacts, and whether each was a cache hit; what is missing is computed."""
+        self.scheduler.obtain(*steps)
+        return [self.runner.obtain(step) for step in steps]
+
+    def carry_out(self, runs: Sequence[Run], *, test: bool = True, max_minutes: float | None = None) -> Sequence[Run]:
+        """Train runs, and score them if test accuracies may be seen; a failure of one leaves the others alone."""
+        self.scheduler.carry_out(runs, test=test, deadline=Deadline(max_minutes))
+        return runs
+
+    def sweep(
+        self,
+        dataset: str,
+        space: Mapping[str, Sequence[Any]],
+        settings: Mapping[str, Any] | None = None,
+        *,
+        splits: Sequence[int] = (),
+        max_minutes: float | None = None,
+    ) -> list[Run]:
+        """All combinations of some values, the best by mean validation accuracy first; test labels are not seen."""
+        from cgnn_cli.sweeps import points_of
+
+        points = points_of({path: list(values) for path, values in space.items()}, None, 0)
+        named = [("  ".join(f"{path}={value}" for path, value in point.items()), point) for point in points]
+        runs = [Run(name, dataset, {**(settings or {}), **point}, tuple(splits)) for name, point in named]
+        self.carry_out(runs, test=False, max_minutes=max_minutes)
+        return best_first(runs)
+
+    def pair_times(self, walk: Step, source: Sequence[str], target: Sequence[str]) -> PairTimes:
+        """Exact hitting and commute times of pairs of nodes, named by their ids, on the walk of a dilap step."""
+        from cgnn_cli.analysis.node_pairs import exact_times
+
+        graph = self.runner.data(self._graph(walk))
+        number = {node: place for place, node in enumerate(graph.ids().tolist())}
+        if unknown := [node for node in (*source, *target) if node not in number]:
+            raise DataError(f"{unknown[0]!r} is no node of the graph", "write ids exactly as in your files")
+        first, second = ([number[node] for node in nodes] for nodes in (source, target))
+        return exact_times(
+            graph,
+            self.runner.data(walk),
+            first,
+            second,
+            jobs=thread_count(self.compute.threads, 0),
+            progress=lambda done, total: self.reporter.progress(done, total, "nodes solved"),
+        )
+
+    def read_pairs(self, walk: Step, file: Path) -> tuple[list[str], list[str], str]:
+        """The ids of pairs in a file of edges, and a note where its first row, which names no node, is its header."""
+        from cgnn_cli.datasets.files.edges import EdgeColumns, read_edges
+
+        edges = read_edges(file, EdgeColumns(), False, [])
+        known = set(self.runner.data(self._graph(walk)).ids().tolist())
+        source, target = ([str(node) for node in column] for column in (edges.source, edges.target))
+        note = ""
+        if source and source[0] not in known and target[0] not in known:
+            note = f"{file}: the first row is the header ({source.pop(0)!r}, {target.pop(0)!r})"
+        return source, target, note
+
+    def closest_edges(self, times: Step, count: int) -> list[dict[str, Any]]:
+        """The edges with the shortest commute times of a commute step, with their ids."""
+        import numpy as np
+
+        from cgnn_cli.analysis.node_pairs import closest_edges
+        from cgnn_cli.artifact_tables import time_columns
+
+        data = self.runner.data(times)
+        columns = time_columns(data.to_elements(), self.runner.data(self._graph(times)))
+        names = [name for name in columns if not name.startswith("weight")]
+        chosen = [np.asarray(columns[name])[closest_edges(data, count)].tolist() for name in names]
+        return [dict(zip(names, row, strict=True)) for row in zip(*chosen, strict=True)]
+
+    def diagnose(self, times: Step, count: int = 256) -> Diagnosis:
+        """Should commute times help? Figures and a verdict, from a commute step and exact times of some edges."""
+        from cgnn_cli.analysis.diagnosis import diagnose_graph
+
+        config: CommuteConfig = times.config
+        return diagnose_graph(
+            self.runner.data(self._graph(times)),
+            self.runner.data(times.inputs["dilap"]),
+            self.runner.data(times),
+            count=count,
+            seed=config.solver_seed,
+            jobs=thread_count(self.compute.threads, 0),
+        )
+
+    def predict(self, trained: Step, splits: Iterable[int] | None = None) -> Predictions:
+        """Mean class probabilities of the models of some splits of a train step, or of all, for every node."""
+        from cgnn_cli.analysis.prediction import predict_classes
+
+        known = list(trained.config.splits)
+        chosen = sorted(set(splits or known))
+        if missing := [split for split in chosen if split not in known]:
+            raise UsageError(f"--split {missing[0]}: the given checkpoint has only the splits {known}")
+        self.obtain(trained)
+        graph, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
+        operators = self.runner.operators(trained)
+        return predict_classes(graph, operators, checkpoint, trained.config.train, chosen, self.compute)
+
+    def explain(self, times: Step, node: str, trained: Step | None = None) -> Explanation:
+        """One node: its neighbours with times and weights of a commute step, and what the models say of it.
+
+        The models are those of a train step, or else the newest that were trained with these weights.
+        """
+        from cgnn_cli.analysis.explanation import explain_node, find_node
+
+        notes: list[str] = []
+        graph, found = self.runner.data(self._graph(times)), self.runner.data(times)
+        try:
+            dilap = self.runner.data(times.inputs["dilap"])
+        except UpstreamError:
+            dilap = None
+            notes.append(
+                f"no ratio: it needs the dilap artifact {times.inputs['dilap'].key[:12]}, which is not in the store; "
+                "name its file with another --input"
+            )
+        number = find_node(graph, node)
+        trained = trained or self._newest_training(times)
+        prediction = None if trained is None else self._prediction(trained, number)
+        return Explanation(explain_node(graph, found, dilap, number), prediction, tuple(notes))
+
+    def _prediction(self, trained: Step, node: int) -> dict[str, Any]:
+        from cgnn_cli.graph import TRAIN
+
+        result, splits = self.predict(trained), list(trained.config.splits)
+        graph = self.runner.data(trained.inputs["graph"])
+        seen = 0 if graph.splits is None else int((graph.splits[splits, node] == TRAIN).sum())
+        return {
+            "class": graph.class_labels()[int(result.classes[node])],
+            "probability": round(float(result.probability[node]), 6),
+            "models": len(splits),
+            "trained_on_it": seen,
+            "train_key": trained.key,
+        }
+
+    def _newest_training(self, times: Step) -> Step | None:
+        made = [header for header in self.store.headers("train") if header.inputs.get("commute") == times.key]
+        if not made or self.store.find("train", made[-1].key) is None:
+            return None
+        named = {part.key: part.file for part in times.lineage if part.file is not None}
+        return given_step(self.store, made[-1], named)
+
+    def report(self, names: Sequence[str] = ()) -> Report:
+        """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures."""
+        from cgnn_cli.paper.matching import beside_paper
+        from cgnn_cli.report.content import Report
+
+        source = Runs(self.store)
+        chosen = source.named(names) if names else source.all()
+        if not chosen:
+            raise UpstreamError(
+                f"the store {self.store.root} has no evaluations to report",
+                "run `cgnn run` first, or name another --store",
+            )
+        return Report(source, chosen, beside_paper)
+
+    @staticmethod
+    def _graph(step: Step) -> Step:
+        graph = step.find("graph")
+        if graph is None:
+            raise UpstreamError(
+                f"cannot tell which graph {step.stage.name} {step.key[:12]} was made from",
+                "name the store that has its inputs with --store, or their files with more --input",
+            )
+        return graph
+
+
+def best_first(runs: Iterable[Run]) -> list[Run]:
+    """The finished ones by validation accuracy, the first of equals first; then those that failed, then the rest."""
+    order = {"done": 0, "failed": 1, "not run": 2}
+    return sorted(runs, key=lambda run: (order[run.status], -run.validation))

@@ -1,0 +1,131 @@
+"""Text tables: what is read, and the line that an error names."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cgnn_cli.datasets.files.tables import Table, looks_like_header, parse_table
+from cgnn_cli.errors import DataError
+
+
+def table_of(text: str | bytes) -> Table:
+    return parse_table(text if isinstance(text, bytes) else text.encode(), Path("t.csv"))
+
+
+def columns_of(text: str | bytes) -> list[list[str]]:
+    return [list(column) for column in table_of(text).columns]
+
+
+@pytest.mark.parametrize(
+    "text", ["a,b\nc,d\n", "a\tb\nc\td", "a;b\r\nc;d\r\n", " a  b\nc \t d \n", "a, b\rc ,d\r", '"a",b\n"c" , "d"']
+)
+def test_delimiters_and_line_ends(text: str) -> None:
+    assert columns_of(text) == [["a", "c"], ["b", "d"]]
+
+
+def test_comments_and_empty_lines_are_skipped_but_counted() -> None:
+    table = table_of("# title\n\n1 2\n% more\n   \n  # x\n3 4\n")
+    assert [list(column) for column in table.columns] == [["1", "3"], ["2", "4"]]
+    assert list(table.lines) == [3, 7]
+    assert table.where(1) == "t.csv, line 7"
+
+
+def test_tab_wins_over_commas_inside_fields() -> None:
+    assert columns_of("0\t1,0,1\t3\n1\t0,0,1\t4\n") == [["0", "1"], ["1,0,1", "0,0,1"], ["3", "4"]]
+
+
+def test_empty_fields_are_kept() -> None:
+    assert columns_of("a,\nb,x\n,") == [["a", "b", ""], ["", "x", ""]]
+    assert columns_of("a\t\nb\tx\n") == [["a", "b"], ["", "x"]]
+
+
+def test_quotes_protect_the_delimiter_and_double_inside() -> None:
+    assert columns_of('"a, b",c\n"say ""hi""",d\n') == [["a, b", 'say "hi"'], ["c", "d"]]
+    assert columns_of('"a b" c\nd "e f"\n') == [["a b", "d"], ["c", "e f"]]
+
+
+def test_a_quote_inside_a_bare_field_is_text() -> None:
+    assert columns_of('5" pipe,a\n6" pipe,b\n') == [['5" pipe', '6" pipe'], ["a", "b"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"1,2\n3\n4,5\n", "t.csv, line 2: 1 field(s), where most lines have 2"),
+        (b"62 147\n0\t1\n0\t2\n", "t.csv, line 1: 1 field(s), where most lines have 2"),
+        (b'1,2\n"3,4\n5,6\n', "t.csv, line 2: the double quotes do not match"),
+        (b"1,2\n\xe9,3\n", "t.csv, line 2: the file is not UTF-8"),
+        ("1,2\n".encode("utf-16"), "UTF-16"),
+        (b"1,2\n3,\0\n", "t.csv, line 2: a NUL byte"),
+        (b"# only\n\n", "holds no rows"),
+        (gzip.compress(b"1,2\n" * 50, mtime=0)[:-9], "damaged gzip"),
+        (gzip.compress(b"", mtime=0), "holds no rows"),
+        (b"\x1f\x8bnonsense", "damaged gzip"),
+    ],
+)
+def test_errors_name_file_and_line(content: bytes, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        table_of(content)
+    assert message in caught.value.message
+    assert "t.csv" in caught.value.message
+    assert caught.value.hint
+    assert "\n" not in caught.value.message
+
+
+def test_numbers_name_the_line_of_the_first_bad_field() -> None:
+    table = table_of("a,1.5\nb,-2e3\n#\nc,1_0\nd,x\n")
+    with pytest.raises(DataError, match=r"t\.csv, line 4: column 2 holds '1_0', which is not a number"):
+        table.numbers(1)
+    assert table_of("a,1.5\nb,-2e3\n").numbers(1).tolist() == [1.5, -2000]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Source,Target\na,b", True),
+        ("node_id\tnode_id\n1\t2", True),
+        ("paper id,Citing-Paper\n1,2", True),
+        ("foo,bar\n1,2\n3,4", True),
+        ("foo,bar\n1,2\nx,4", False),
+        ("node1,node2\nnode2,node3", False),
+        ("alice,bob\nbob,carol", False),
+        ("1,2\n3,4", False),
+        ("foo,1\n2,3", False),
+        ("a,b", False),
+        ("source,target", True),
+        (",target\n1,2", True),
+    ],
+)
+def test_header_detection(text: str, expected: bool) -> None:
+    assert looks_like_header(table_of(text), [0, 1]) is expected
+
+
+def test_with_header_takes_the_first_row() -> None:
+    table = table_of("#\nid,w\na,1\n").with_header()
+    assert (table.header, table.row(0), list(table.lines)) == (["id", "w"], ["a", "1"], [3])
+
+
+FIELD = (
+    st.text(st.characters(codec="utf-8", exclude_characters='\0\n\r"\t,;#%'), min_size=1)
+    .filter(str.strip)
+    .map(str.strip)
+)
+
+
+@given(st.lists(st.tuples(FIELD, FIELD, FIELD), min_size=1), st.sampled_from("\t,;"), st.booleans())
+def test_fields_come_back_exactly(rows: list[tuple[str, str, str]], delimiter: str, quoted: bool) -> None:
+    fields = [[f'"{field}"' if quoted else field for field in row] for row in rows]
+    table = table_of("\n".join(delimiter.join(row) for row in fields))
+    assert list(zip(*table.columns, strict=True)) == rows
+
+
+@given(st.binary(max_size=300) | st.text('ab1,;\t "\n\r#%', max_size=100).map(str.encode))
+def test_any_bytes_give_a_table_or_a_data_error(content: bytes) -> None:
+    try:
+        table = table_of(content)
+    except DataError:
+        return
+    assert {len(column) for column in table.columns} == {table.row_count}

@@ -1,0 +1,108 @@
+"""Records of datasets through the front door: when a graph is made again, and what marks a stand-in."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.datasets.toy_benchmark import NOT_HAD, TOY, know_less, left_behind, write_toy
+from tests.front_door import FrontDoor
+
+pytestmark = pytest.mark.usefixtures("own_data")
+
+
+TINY = ("--epochs", 1, "--hidden", 2, "--split", 0)
+
+
+def test_a_stand_in_marks_all_that_is_made_from_it(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    genuine = cgnn.ok(
+        "data", "show", "toy", "--mirror", mirror, "--store", "genuine", "--accept-standin", "--json"
+    ).json
+    assert "standin" not in genuine["summary"]
+    write_toy(mirror, shift=1)
+    source = ("--mirror", mirror, "--accept-standin")
+    shown = cgnn.ok("data", "show", "toy", *source, "--json").json
+    assert shown["summary"]["standin"] == "toy" and shown["summary"]["verified"] is None
+    assert shown["warnings"] == ["made from a stand-in for toy: figures say nothing about toy itself"]
+    scores = cgnn.ok("run", "--dataset", "toy", *source, *TINY)
+    assert "toy+standin: accuracy" in scores.err and "warning: made from a stand-in for toy" in scores.err
+    for stage in ("graph", "rewire", "dilap", "commute", "fit", "train", "eval"):
+        (path,) = Path(".cgnn", stage).glob("*.json")
+        assert json.loads(path.read_text())["header"]["summary"]["standin"] == "toy", stage
+    result = cgnn.ok("predict", "--output", "p.csv", "--json").json
+    assert result["summary"]["standin"] == "toy" and any("stand-in for toy" in line for line in result["warnings"])
+
+
+def test_a_stand_in_in_the_store_is_taken_only_when_accepted(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    write_toy(mirror, shift=1)
+    made = cgnn.ok("rewire", "--dataset", "toy", "--mirror", mirror, "--accept-standin", "--json").json
+    assert cgnn.ok("rewire", "--dataset", "toy", "--accept-standin", "--offline", "--json").json["key"] == made["key"]
+    assert "--offline" in cgnn.fails(NOT_HAD, "rewire", "--dataset", "toy", "--offline")
+    write_toy(mirror)
+    real = cgnn.ok("rewire", "--dataset", "toy", "--mirror", mirror, "--json").json
+    assert real["key"] != made["key"] and real["warnings"] == []
+
+
+def test_a_changed_stand_in_is_read_again(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    keys = []
+    for shift in (1, 2):
+        write_toy(mirror, shift=shift)
+        keys.append(cgnn.ok("data", "show", "toy", "--mirror", mirror, "--accept-standin", "--json").json["key"])
+    assert keys[0] != keys[1]
+
+
+def test_a_stand_in_with_the_content_of_an_imported_graph_has_its_own_key(
+    cgnn: FrontDoor, toy: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = cgnn.ok("data", "show", "toy", "--mirror", mirror, "--json").json["key"]
+    know_less(monkeypatch, sha256=True, content=True, expected={**TOY.expected, "edges": 195})
+    standin = cgnn.ok("data", "show", "toy", "--mirror", mirror, "--accept-standin", "--store", "b", "--json").json
+    assert standin["summary"]["standin"] == "toy" and standin["key"] != real
+
+
+def test_a_dry_run_reads_and_writes_nothing_new(cgnn: FrontDoor, toy: Path, mirror: Path, tmp_path: Path) -> None:
+    rows = cgnn.ok("rewire", "--dataset", "toy", "--mirror", mirror, "--undirected", "--dry-run", "--json").json
+    assert [row["cache"] for row in rows["stages"]] == ["miss", "miss"]
+    assert left_behind(tmp_path) == []
+
+
+def test_forms_and_stand_ins_travel_in_packs(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    write_toy(mirror, shift=1)
+    source = ("--dataset", "toy", "--undirected", "--accept-standin")
+    made = cgnn.ok("rewire", *source, "--mirror", mirror, "--json").json
+    cgnn.ok("cache", "pack", made["key"], "--output", "pack.tar")
+    unpacked = cgnn.ok("cache", "unpack", "pack.tar", "--store", "other", "--json").json["summary"]["datasets"]
+    assert unpacked == {"toy+standin+undirected": "new"}
+    there = ("--store", "other", "--offline", "--json")
+    again = cgnn.ok("rewire", *source, *there).json
+    assert (again["key"], again["cache"]) == (made["key"], "hit")
+    assert "--offline" in cgnn.fails(NOT_HAD, "rewire", *source[:-1], *there[:-1])
+
+
+def test_the_graph_itself_is_kept_when_only_a_form_was_asked_for(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    cgnn.ok("data", "show", "toy", "--undirected", "--mirror", mirror)
+    assert cgnn.ok("rewire", "--dataset", "toy", "--offline", "--json").json["stages"][0]["cache"] == "hit"
+    cgnn.ok("rewire", "--dataset", "toy", "--undirected", "--protocol", "random", "--offline")
+
+
+def test_datasets_in_python(toy: Path, mirror: Path) -> None:
+    from cgnn_cli import api
+
+    source = api.SourceConfig(mirror=str(mirror))
+    graph = api.load_dataset("toy", source=source)
+    assert (graph.adjacency.nnz, graph.split_count, graph.summary["verified"]) == (194, 2, "checksum and content")
+    other = api.load_dataset("toy", api.GraphConfig(undirected=True, protocol="random"), source)
+    assert (other.adjacency != other.adjacency.T).nnz == 0 and other.split_count == 10
+    with pytest.raises(api.CgnnError, match="unknown dataset"):
+        api.load_dataset("nothing")
+
+
+def test_another_file_in_place_of_one_without_checksum_is_read_again(
+    cgnn: FrontDoor, toy: Path, mirror: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know_less(monkeypatch, sha256=True, content=True)
+    keys = []
+    for shift in (0, 1):
+        write_toy(mirror, shift=shift)
+        keys.append(cgnn.ok("data", "show", "toy", "--mirror", mirror, "--json").json["key"])
+    assert keys[0] != keys[1]

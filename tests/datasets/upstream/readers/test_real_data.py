@@ -1,0 +1,129 @@
+"""The benchmark graphs themselves: their known figures, and the memory that reading the large ones takes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cgnn_cli.analysis.graph_statistics import graph_statistics
+from cgnn_cli.datasets.upstream.readers import csr_npz, geom_gcn, heterophilous, ogb
+from cgnn_cli.graph import Graph
+from tests.conftest import MakeStandIn
+
+pytestmark = pytest.mark.realdata
+GIB = 1 << 30
+
+# Edges in the file, then those of the graph without self-loops
+FIGURES = {
+    "chameleon": (2277, 36101, 36051, 2325, 5, 0.234, 0.260, 794, 2, 0),
+    "squirrel": (5201, 217073, 216933, 2089, 5, 0.223, 0.171, 2154, 3, 0),
+    "chameleon_filtered": (890, 13584, 13534, 2325, 5, 0.245, 0.692, 794, 2, 0),
+    "squirrel_filtered": (2223, 65718, 65578, 2089, 5, 0.216, 0.567, 2154, 3, 0),
+    "cora_ml": (2995, 8416, 8416, 2879, 7, 0.792, 0.061, 124, 349, 0),
+    "citeseer": (3312, 4715, 4591, 3703, 6, 0.739, 0.024, 10, 1429, 48),
+    "amazon_photo": (7650, 143663, 143662, 745, 8, 0.831, 0.342, 6105, 198, 115),
+}
+DENSITIES = {"chameleon": 0.0055, "squirrel": 0.0086, "citeseer": 0.0086}
+SPLITS = {
+    "chameleon": {"train": 1092, "val": 729, "test": 456},
+    "squirrel": {"train": 2496, "val": 1664, "test": 1041},
+}
+READERS = {
+    **dict.fromkeys(["chameleon", "squirrel"], geom_gcn.read),
+    **dict.fromkeys(["chameleon_filtered", "squirrel_filtered"], heterophilous.read),
+    **dict.fromkeys(["cora_ml", "citeseer", "amazon_photo"], csr_npz.read),
+}
+
+
+def described(figures: dict[str, Any], graph: Graph) -> tuple[Any, ...]:
+    """The figures in the order of the table above."""
+    names = ["clean_edges", "features", "classes", "homophily", "reciprocity", "largest_component", "sinks", "isolated"]
+    values = [figures[name] for name in names]
+    rounded = [round(value, 3) if isinstance(value, float) else value for value in values]
+    return (graph.node_count, graph.summary["edge_lines"], *rounded)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_known_figures(real_data: Path, name: str) -> None:
+    graph = READERS[name]({path.name: path for path in (real_data / name).iterdir()})
+    figures = graph_statistics(graph)
+    assert described(figures, graph) == FIGURES[name]
+    assert graph.summary["repeats"] == graph.summary["unlabelled"] == 0
+    assert figures["sparse_features"]
+    if name in DENSITIES:
+        assert round(figures["feature_density"], 4) == DENSITIES[name]
+    if READERS[name] is csr_npz.read:
+        assert graph.splits is None
+    else:
+        assert graph.split_count == 10
+        assert graph.splits is not None and (graph.splits != 0).all()
+    if name in SPLITS:
+        assert figures["splits"][0] == SPLITS[name]
+
+
+def test_features_of_cora_are_not_changed(real_data: Path) -> None:
+    path = real_data / "cora_ml" / "cora_ml.npz"
+    features = csr_npz.read({path.name: path}).features
+    assert features is not None and not isinstance(features, np.ndarray)
+    np.testing.assert_allclose(np.sqrt(features.multiply(features).sum(axis=1)), 1, atol=1e-5)
+
+
+def test_roman_empire(stand_in: MakeStandIn) -> None:
+    graph = heterophilous.read(stand_in("roman-empire"))
+    figures = graph_statistics(graph)
+    found = [figures[name] for name in ("nodes", "edges", "clean_edges", "features", "classes", "isolated")]
+    assert found == [22662, 32927, 32927, 300, 18, 0]
+    assert round(figures["homophily"], 3) == 0.047
+    assert isinstance(graph.features, np.ndarray)
+    assert figures["splits"] == [{"train": 11331, "val": 5665, "test": 5666}] * 10
+
+
+def test_arxiv(stand_in: MakeStandIn) -> None:
+    graph = ogb.read(stand_in("arxiv"))
+    figures = graph_statistics(graph)
+    assert described(figures, graph) == (169343, 1166243, 1166243, 128, 5, 0.222, 0.014, 23164, 17440, 0)
+    assert figures["class_sizes"] == {
+        "before 2014": 31971,
+        "2014-2015": 21189,
+        "2016-2017": 37781,
+        "2018": 29799,
+        "2019 or later": 48603,
+    }
+    assert figures["splits"] == [{"train": 84671, "val": 42335, "test": 42337}] * 5
+    assert isinstance(graph.features, np.ndarray) and graph.features.dtype == np.float32
+
+
+PROGRAM = """
+import json, resource, sys
+from importlib import import_module
+from pathlib import Path
+files = {name: Path(path) for name, path in json.loads(sys.argv[2]).items()}
+graph = import_module("cgnn_cli.datasets.upstream.readers." + sys.argv[1]).read(files)
+peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(json.dumps([peak * (1 if sys.platform == "darwin" else 1024), graph.node_count, graph.adjacency.nnz]))
+"""
+
+
+def peak_bytes(reader: str, files: dict[str, Path]) -> tuple[int, int, int]:
+    """The peak memory of the processes that read a graph, and the graph's nodes and edges."""
+    paths = json.dumps({name: str(path) for name, path in files.items()})
+    done = subprocess.run([sys.executable, "-c", PROGRAM, reader, paths], check=True, capture_output=True, text=True)
+    peak, nodes, edges = json.loads(done.stdout)
+    return peak, nodes, edges
+
+
+def test_memory_for_arxiv(stand_in: MakeStandIn) -> None:
+    peak, nodes, edges = peak_bytes("ogb", stand_in("arxiv"))
+    assert (nodes, edges) == (169343, 1166243)
+    assert peak < 1.5 * GIB
+
+
+@pytest.mark.slow
+def test_memory_for_snap_patents(stand_in: MakeStandIn) -> None:
+    peak, nodes, edges = peak_bytes("linkx_mat", stand_in("snap-patents"))
+    assert (nodes, edges) == (2923922, 14180033)
+    assert peak < 6 * GIB

@@ -1,0 +1,120 @@
+"""The runner: what is there is found, what is missing is computed, and each artifact is told once."""
+
+from pathlib import Path
+
+import pytest
+
+from cgnn_cli.errors import UpstreamError
+from cgnn_cli.pipeline import STAGES, Step
+from tests.execution.steps import fits_for, heard_by, runner_over, step_for
+
+
+def test_what_is_missing_is_computed_with_all_that_it_needs() -> None:
+    runner = runner_over()
+    step = step_for(runner, "rewire")
+    assert runner.find(step) is None
+    header, hit = runner.obtain(step)
+    assert (header.key, hit) == (step.key, False) and runner.store.find("rewire", step.key) == header
+    assert heard_by(runner).stages == [("graph", False), ("rewire", False)]
+    assert header.inputs == {"graph": step.inputs["graph"].key} and header.seconds >= 0
+
+
+def test_what_is_there_is_a_hit_and_what_it_needs_is_not_looked_at() -> None:
+    first = runner_over()
+    step = step_for(first, "rewire")
+    made, _ = first.obtain(step)
+    again = runner_over()
+    step = step_for(again, "rewire")
+    told = len(heard_by(again).told)
+    assert again.find(step) == made and len(heard_by(again).told) == told, "to find is not to obtain"
+    assert again.obtain(step) == (made, True)
+    assert heard_by(again).stages[told:] == [("rewire", True)]
+
+
+def test_an_artifact_is_told_once_wherever_it_was_obtained() -> None:
+    runner = runner_over()
+    step = step_for(runner, "rewire")
+    header, hit = runner.obtain(step)
+    runner.obtain(step)
+    runner.data(step)
+    runner.note(step, header, hit)
+    assert [stage for stage, _ in heard_by(runner).stages].count("rewire") == 1
+    other = runner_over()
+    other.note(step, header, False)
+    other.note(step, header, True)
+    assert heard_by(other).stages == [("rewire", False)]
+    assert other.find(step) == header and other.obtain(step) == (header, False)
+
+
+def test_what_is_forced_is_computed_again_and_once() -> None:
+    runner_over().obtain(step_for(runner_over(), "rewire"))
+    runner = runner_over(forced=frozenset({"rewire"}))
+    step = step_for(runner, "rewire")
+    assert runner.find(step) is None
+    _, hit = runner.obtain(step)
+    assert not hit and runner.find(step) is not None
+    runner.obtain(step_for(runner, "dilap"))
+    assert heard_by(runner).computed("rewire") == 1
+
+
+@pytest.mark.parametrize("known", ["found", "obtained"])
+def test_an_artifact_that_vanished_is_computed_again(known: str) -> None:
+    earlier = runner_over()
+    earlier.obtain(step_for(earlier, "rewire"))
+    runner = runner_over()
+    step = step_for(runner, "rewire")
+    assert runner.find(step) if known == "found" else runner.obtain(step)
+    runner.store.path("rewire", step.key).unlink()
+    data = runner.data(step)
+    assert data.adjacency.shape == (1500, 1500) and runner.store.path("rewire", step.key).exists()
+    assert heard_by(runner).computed("rewire") == 1
+
+
+def test_the_content_of_a_file_is_that_of_the_file() -> None:
+    runner = runner_over()
+    step = step_for(runner, "rewire")
+    runner.obtain(step)
+    path = runner.store.path("rewire", step.key)
+    named = Step(step.stage, step.config, step.inputs, step.key, file=path)
+    other = runner_over("other")
+    assert (other.data(named).adjacency != runner.data(step).adjacency).nnz == 0
+    path.unlink()
+    with pytest.raises(UpstreamError):
+        runner_over("other").data(named)
+
+
+def test_what_cannot_be_made_is_said_to_be_missing() -> None:
+    unknown = Step(STAGES["rewire"], None, {}, "0" * 32)
+    with pytest.raises(UpstreamError, match="rewire artifact 000000000000 is not in the store"):
+        runner_over().obtain(unknown)
+
+
+def test_contents_are_forgotten_but_for_those_that_are_needed() -> None:
+    runner = runner_over()
+    step = step_for(runner, "dilap")
+    runner.obtain(step)
+    content = runner.data(step)
+    assert runner.data(step) is content
+    runner.keep_only({step.key})
+    assert runner.data(step) is content
+    runner.keep_only(set())
+    assert runner.data(step) is not content and heard_by(runner).computed("dilap") == 1
+
+
+def test_progress_goes_where_it_is_asked_to() -> None:
+    runner = runner_over()
+    heard: list[tuple[int, int]] = []
+    first, second = fits_for(runner, 0, 1)
+    runner.obtain(first, lambda done, total, message: heard.append((done, total)))
+    assert heard == [(1, 2), (2, 2)] and heard_by(runner).lines == []
+    runner.obtain(second)
+    assert len(heard) == 2 and len(heard_by(runner).lines) == 2
+
+
+def test_a_figure_of_a_graph_is_known_without_writing_it() -> None:
+    runner = runner_over()
+    graph = step_for(runner, "graph")
+    runner.store.path("graph", graph.key).unlink()
+    Path("store/graph", f"{graph.key}.json").unlink(missing_ok=True)
+    assert runner_over().graph_figure(graph, "splits") == 5
+    assert not runner.store.path("graph", graph.key).exists()

@@ -1,0 +1,53 @@
+"""What version 0.1.0 wrote is read by every later version, and is found under the same keys.
+
+tests/golden/0.1.0/store is what `cgnn run --split 0 --no-compare --hidden 8` wrote, tests/golden/0.1.0/npz has an
+export of each of its artifacts. They are never written again. A stage whose numbers change raises its algorithm number
+and is named in CHANGED; an option that came later enters a key only where it differs from what 0.1.0 did.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cgnn_cli.pipeline import STAGES
+from cgnn_cli.store import artifact as files
+from cgnn_cli.store.store import Store
+from tests.front_door import FrontDoor
+
+GOLDEN = Path(__file__).with_name("0.1.0")
+COMMAND = ("run", "--split", 0, "--no-compare", "--hidden", 8)
+CHANGED: tuple[str, ...] = ()  # stages whose algorithm number has been raised since, and so those after them
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A copy that may be written to."""
+    return Path(shutil.copytree(GOLDEN / "store", tmp_path / "store"))
+
+
+def test_the_golden_files_are_small() -> None:
+    assert sum(path.stat().st_size for path in GOLDEN.rglob("*") if path.is_file()) < 4 << 20
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_both_formats_of_every_stage_are_read_and_hold_the_same(store: Path, stage: str) -> None:
+    (stored,) = (store / stage).glob("*.h5")
+    one, other = files.read(stored), files.read(GOLDEN / "npz" / f"{stage}.npz")
+    assert one.header == other.header
+    assert Store(store).find(stage, one.header.key) == one.header
+
+
+def test_the_same_command_finds_everything(cgnn: FrontDoor, store: Path) -> None:
+    result = cgnn.ok(*COMMAND, "--store", store, "--json").json
+    missed = [row["stage"] for row in result["stages"] if row["cache"] != "hit"]
+    first = min((list(STAGES).index(stage) for stage in CHANGED), default=len(STAGES))
+    assert missed == [stage for stage in STAGES if list(STAGES).index(stage) >= first]
+    if not CHANGED:
+        assert result["key"] == next((GOLDEN / "store" / "eval").glob("*.h5")).stem
+
+
+def test_a_dry_run_says_the_same(cgnn: FrontDoor, store: Path) -> None:
+    rows = cgnn.ok(*COMMAND, "--store", store, "--dry-run", "--json").json["stages"]
+    assert [row["stage"] for row in rows] == list(STAGES)
+    assert CHANGED or {row["cache"] for row in rows} == {"hit"}
