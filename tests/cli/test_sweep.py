@@ -16,7 +16,7 @@ from cgnn_cli.presets.lookup import read_rows
 from cgnn_cli.sweeps import Range, Shard, points_of, read_sweep, separate, shard_of
 from cgnn_cli.workspace import best_first
 from tests.conftest import QUESTIONS
-from tests.faults.processes import finish, run, start, wait_for
+from tests.faults.processes import finish, killed_at, run, start, wait_for
 from tests.front_door import FrontDoor
 from tests.runs import fit_headers
 
@@ -251,10 +251,7 @@ def test_a_shard_of_a_slurm_array(whole: tuple[Path, dict[str, Any]], cgnn: Fron
 
 
 def test_a_killed_sweep_goes_on_where_it_stopped(whole: tuple[Path, dict[str, Any]]) -> None:
-    process = start(*GRID, "--store", "store")
-    wait_for(lambda: len(list(Path("store/fit").glob("*.json"))) >= 2)
-    process.send_signal(signal.SIGKILL)
-    assert finish(process).code == -9
+    assert run(*GRID, "--store", "store", patch=killed_at(3)).code == -signal.SIGKILL
     kept = {path.name: path.stat().st_mtime_ns for path in Path("store/fit").glob("*.h5")}
     assert len(kept) >= 2
     values = run(*GRID, "--store", "store").json

@@ -64,6 +64,21 @@ def run(*arguments: object, patch: str = "", **environment: str) -> Finished:
     return finish(start(*arguments, patch=patch, environment=environment))
 
 
+def killed_at(number: int) -> str:
+    """A patch: the process kills itself when it hears that its so-manieth training or scoring is done."""
+    return f"""
+import os, signal
+from cgnn_cli.execution.engine import Done
+make, left = Done.__init__, [{number}]
+def counted(*values):
+    left[0] -= 1
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    make(*values)
+Done.__init__ = counted
+"""
+
+
 def wait_for(condition: Callable[[], bool]) -> None:
     """Wait until something has happened in another process."""
     limit = time.monotonic() + DEADLINE
