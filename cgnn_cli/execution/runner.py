@@ -121,7 +121,7 @@ class Runner:
         stage = step.stage
         if stage.memory is not None:
             relief = OPERATORS[step.config.kind].relief if stage.name == "operators" else stage.relief
-            needed, limit = stage.memory(inputs, step.config), memory_limit(self.compute.memory_limit)
+            needed, limit = stage.memory(inputs, step.config, self.compute), memory_limit(self.compute.memory_limit)
             check_memory(stage.name, needed, limit, relief)
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
