@@ -33,10 +33,13 @@ PILED_UP = 3.0
 
 
 def _bytes(data: Any) -> int:
-    """What the arrays of a stage's data hold."""
-    from cgnn_cli.store.elements import flatten
-
-    return sum(int(array.nbytes) for array in flatten(data.to_elements()).values())
+    """What the arrays of a stage's data hold, of their elements and those within."""
+    if hasattr(data, "to_elements"):
+        data = data.to_elements()
+    if isinstance(data, dict):
+        return sum(map(_bytes, data.values()))
+    parts = (data.data, data.indices, data.indptr) if hasattr(data, "indptr") else (data,)
+    return sum(int(part.nbytes) for part in parts)
 
 
 def _needed(inputs: dict[str, Any], work: float, result: float = 0) -> int:
