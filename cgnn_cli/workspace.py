@@ -196,7 +196,9 @@ class Workspace:
         from cgnn_cli.analysis.explanation import explain_node, find_node
 
         notes: list[str] = []
-        graph, found = self.runner.data(self._graph(times)), self.runner.data(times)
+        graph = self.runner.data(self._graph(times))
+        number = find_node(graph, node)
+        found = self.runner.data(times)
         try:
             dilap = self.runner.data(times.inputs["dilap"])
         except UpstreamError:
@@ -205,7 +207,6 @@ class Workspace:
                 f"no ratio: it needs the dilap artifact {times.inputs['dilap'].key[:12]}, which is not in the store; "
                 "name its file with another --input"
             )
-        number = find_node(graph, node)
         trained = trained or self._newest_training(times)
         prediction = None if trained is None else self._prediction(trained, number)
         return Explanation(explain_node(graph, found, dilap, number), prediction, tuple(notes))

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cgnn_cli.commands.console import figure
 from cgnn_cli.commands.options import argument, complete_artifact, option
-from cgnn_cli.commands.output import check_output
+from cgnn_cli.commands.output import check_output, said_of
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import CorruptError, UpstreamError
 from cgnn_cli.pipeline import STAGES
@@ -144,13 +144,13 @@ def pack_artifacts(
     """One uncompressed tar file, the same for the same artifacts."""
     from cgnn_cli.store.pack import pack
 
-    check_output(output)
+    check_output(session, output)
     wanted = [locate(session.store, key) for key in keys]
     headers, size = pack(session.store, wanted, output)
     for header in headers:
         session.talker.say(f"{header.stage:<8} {header.key[:12]}")
     members = [{"stage": header.stage, "key": header.key} for header in headers]
-    return Outcome.of(str(output), {"artifacts": members, "bytes": size}, artifact=output, key=wanted[0][1])
+    return Outcome.of(said_of(output), {"artifacts": members, "bytes": size}, artifact=output, key=wanted[0][1])
 
 
 def unpack_artifacts(

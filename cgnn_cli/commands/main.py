@@ -28,7 +28,9 @@ from cgnn_cli.commands import (
 )
 from cgnn_cli.commands.options import option
 from cgnn_cli.commands.session import STOPPER
+from cgnn_cli.commands.streams import prepare_streams, release_output
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
+from cgnn_cli.printable import printable
 from cgnn_cli.signals import Interrupted, Terminated
 from cgnn_cli.store.store import OUT_OF_SPACE
 
@@ -82,9 +84,7 @@ def _called(arguments: list[str]) -> typer.Typer:
 
 def main() -> NoReturn:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    prepare_streams()
     STOPPER.received = None
     STOPPER.install()
     try:
@@ -92,6 +92,7 @@ def main() -> NoReturn:
         sys.stdout.flush()
     except BaseException as error:
         code = _report(error)
+        release_output()
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -117,8 +118,6 @@ def _report(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, BrokenPipeError | SystemExit):
         # Outside of shell completion the parser turns a broken pipe, and nothing else, into SystemExit.
-        # The interpreter flushes standard output once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return BROKEN_PIPE
     if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
         return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
@@ -128,11 +127,12 @@ def _report(error: BaseException) -> int:
             return code
         path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
         return _say(line, f"`{path} --help` shows the options", code)
-    return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return _say(text, "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
 
 
 def _say(message: str, hint: str, code: int) -> int:
-    line = f"error: {' '.join(message.split())}" + (f" ({hint})" if hint else "")
+    line = printable(f"error: {message}" + (f" ({hint})" if hint else ""))
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

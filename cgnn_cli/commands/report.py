@@ -10,9 +10,9 @@ import typer
 
 from cgnn_cli.commands.console import terminal_table
 from cgnn_cli.commands.options import argument, complete_artifact, option
-from cgnn_cli.commands.output import make_folder, write_output
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import UsageError
+from cgnn_cli.store.outputs import make_folder, write_output
 
 FORMATS = ("html", "md", "tex", "csv", "json")
 RUNS_HELP = "Evaluations: files, or beginnings of keys. Default: all of the store."

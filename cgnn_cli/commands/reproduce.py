@@ -19,10 +19,10 @@ from cgnn_cli.commands.options import (
     config_parameters,
     option,
 )
-from cgnn_cli.commands.output import make_folder, write_output
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import UsageError
 from cgnn_cli.paper.experiment_table import EXPERIMENTS, SMALL
+from cgnn_cli.store.outputs import make_folder, write_output
 
 LISTED = ", ".join(EXPERIMENTS)
 MINUTES = (

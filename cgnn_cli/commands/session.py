@@ -19,7 +19,8 @@ import typer
 from cgnn_cli.commands.console import Talker, stdout_console
 from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTINGS_PANEL
 from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
-from cgnn_cli.errors import UsageError
+from cgnn_cli.errors import ResourceError, UsageError
+from cgnn_cli.printable import printable, printable_json
 from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
@@ -127,6 +128,16 @@ class Session:
 
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""
+        try:
+            self._print(outcome)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise ResourceError(f"no room to write: {error.strerror}", "nothing else is lost; free some space") from error
+        if outcome.table is not None:
+            self.talker.show(outcome.table)
+
+    def _print(self, outcome: Outcome) -> None:
         if self.as_json:
             values = {
                 "schema": SCHEMA,
@@ -135,14 +146,14 @@ class Session:
                 "seconds": round(time.perf_counter() - self._clock, 4),
                 "warnings": self.talker.warnings,
             }
-            sys.stdout.write(json.dumps(values, ensure_ascii=False) + "\n")
+            sys.stdout.write(printable_json(json.dumps(values, ensure_ascii=False)) + "\n")
         elif isinstance(outcome.text, str):
-            sys.stdout.write(outcome.text + "\n")
+            # Paths and ids are exact for programs that read them, and harmless on a terminal.
+            lines = map(printable, outcome.text.split("\n")) if sys.stdout.isatty() else [outcome.text]
+            sys.stdout.write("\n".join(lines) + "\n")
         elif outcome.text is not None:
             stdout_console().print(outcome.text)
         sys.stdout.flush()
-        if outcome.table is not None:
-            self.talker.show(outcome.table)
 
 
 def _panel_order(parameter: inspect.Parameter) -> int:

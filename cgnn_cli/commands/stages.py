@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from cgnn_cli.commands import options
 from cgnn_cli.commands.console import figure
@@ -106,11 +105,11 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
 
 def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:
     """Exact times of the pairs in a file, as CSV."""
-    ((header, hit),) = session.workspace.obtain(walk)
     source, target, note = session.workspace.read_pairs(walk, file)
     if note:
         session.talker.note(note)
     found = session.workspace.pair_times(walk, source, target)
+    ((header, hit),) = session.workspace.obtain(walk)
     if outside := sum(map(math.isnan, found.times)):
         session.talker.note(f"{outside:,} pairs are outside the walk and have no times")
     parts = (found.there, found.back, found.times)
@@ -132,7 +131,7 @@ def _add_closest(session: Session, step: Step, outcome: Outcome, count: int) -> 
     table = Table("source", "target", *(figure(name.replace("_", " ")) for name in TIMES))
     table.title = "edges with the shortest commute times"
     for row in rows:
-        table.add_row(Text(row["source"]), Text(row["target"]), *(f"{row[name]:.6g}" for name in TIMES))
+        table.add_row(row["source"], row["target"], *(f"{row[name]:.6g}" for name in TIMES))
     outcome.table = table
     outcome.values["summary"] = {**outcome.values["summary"], "closest": rows}
     return outcome

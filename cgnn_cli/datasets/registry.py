@@ -206,8 +206,8 @@ class Datasets:
         known = self.names()
         near = get_close_matches(name, known, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        hint = f"known here: {', '.join(known)}; `cgnn data import {name} --edges FILE` adds your own"
-        return UsageError(f"unknown dataset {name!r}{meant}", hint)
+        own = f"; `cgnn data import {name} --edges FILE` adds your own" if NAME_PATTERN.fullmatch(name) else ""
+        return UsageError(f"unknown dataset {name!r}{meant}", f"known here: {', '.join(known)}{own}")
 
 
 def settled(name: str, config: GraphConfig) -> GraphConfig:

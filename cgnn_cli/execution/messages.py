@@ -7,6 +7,7 @@ from typing import Any
 from cgnn_cli.errors import CgnnError, ResourceError
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.pipeline import STAGES, Step
+from cgnn_cli.store.store import OUT_OF_SPACE
 
 ERRORS = {kind.__name__: kind for kind in CgnnError.__subclasses__()}
 
@@ -45,6 +46,8 @@ def encode_error(error: BaseException) -> dict[str, str]:
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         hint = "use fewer --jobs, a smaller --hidden or fewer --layers"
         return {"error": ResourceError.__name__, "message": "not enough memory for a training", "hint": hint}
+    if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
+        return {"error": ResourceError.__name__, "message": f"no room to write: {error}", "hint": "free some space"}
     return {"error": "", "message": f"{type(error).__name__}: {error}", "hint": ""}
 
 

@@ -28,7 +28,7 @@ from cgnn_cli.errors import ResourceError
 from cgnn_cli.execution.engine import Done, Event, Failed, Hear, Progress
 from cgnn_cli.execution.messages import WorkerFault, decode_error, encode_step
 from cgnn_cli.execution.runner import Runner
-from cgnn_cli.execution.sharing import SharedArrays
+from cgnn_cli.execution.sharing import SharedArrays, no_room
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import memory_limit
 from cgnn_cli.store.artifact import Header
@@ -78,7 +78,10 @@ class Pool:
     @cached_property
     def folder(self) -> Path:
         """For the arrays that the workers share; made with the first of them, who also remove it if all else dies."""
-        return Path(tempfile.mkdtemp(prefix="cgnn-"))
+        try:
+            return Path(tempfile.mkdtemp(prefix="cgnn-"))
+        except OSError as error:
+            raise no_room(os.environ.get("TMPDIR", "/tmp"), error) from error
 
     def __enter__(self) -> Pool:
         self.stopped = False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, UpstreamError
-from cgnn_cli.execution.snapshots import Show, SnapshotWatch
+from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
 from cgnn_cli.resources import check_disk, check_memory, memory_limit
@@ -71,6 +71,20 @@ class Runner:
         if header := self._found.get(step.key) or self.store.find(step.stage.name, step.key):
             self._found[step.key] = header
         return header
+
+    def check_compute(self, *targets: Step) -> None:
+        """Refuse a device or a log that is not there before anything is computed, if a training or score is missing."""
+        on_cuda = self.compute.device.startswith("cuda")  # torch is imported only where its answer is needed
+        if not (on_cuda or self.compute.tensorboard):
+            return
+        learning = {step.key: step for target in targets for step in target.lineage if step.stage.in_workers}
+        if all(step.file is not None or self.find(step) for step in learning.values()):
+            return
+        check_tensorboard(self.compute)
+        if on_cuda:
+            from cgnn_cli.stages.task import choose_device
+
+            choose_device(self.compute.device)
 
     def keep_only(self, keys: set[str]) -> None:
         """Forget the contents of all artifacts but these, for the sake of memory."""

@@ -28,6 +28,11 @@ PARTIAL = "partial"
 Show = Callable[[int, int, str], None]
 
 
+def check_tensorboard(compute: ComputeConfig) -> None:
+    if compute.tensorboard and find_spec("tensorboard") is None:
+        raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
+
+
 class SnapshotWatch(Watch):
     """Watches one computation for the store."""
 
@@ -40,8 +45,7 @@ class SnapshotWatch(Watch):
         self.metrics = store.root / "runs" / step.key / "metrics.jsonl"
         self._saved = time.monotonic()
         self._kept = 0
-        if compute.tensorboard and find_spec("tensorboard") is None:  # before anything is computed
-            raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
+        check_tensorboard(compute)
 
     def progress(self, done: int, total: int, message: str) -> None:
         self.show(done, total, message)

@@ -22,15 +22,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError, UsageError
+from cgnn_cli.errors import CorruptError, UpstreamError
 from cgnn_cli.keys import KEY_LENGTH, artifact_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
-from cgnn_cli.store.disk import file_sha256, replace, sync, temporary_beside
+from cgnn_cli.store.disk import file_sha256, temporary_beside
 from cgnn_cli.store.housekeeping import dataset_names
 from cgnn_cli.store.lineage import walk
-from cgnn_cli.store.store import OUT_OF_SPACE, Store
+from cgnn_cli.store.outputs import opened_output
+from cgnn_cli.store.store import Store
 
 FORMAT, VERSION = "cgnn-pack", 1
 MANIFEST = "manifest.json"
@@ -49,19 +50,12 @@ def pack(store: Store, wanted: list[tuple[str, str]], output: Path) -> tuple[lis
         "wanted": [key for _, key in dict.fromkeys(wanted)],
         "datasets": {name: store.dataset(name) for header in headers for name in names.get(header.key, ())},
     }
-    try:
-        with temporary_beside(output) as temporary:
-            with tarfile.open(temporary, "w:", format=tarfile.USTAR_FORMAT) as archive:
-                manifest["artifacts"] = [_add_artifact(archive, store, header) for header in headers]
-                _add(archive, MANIFEST, io.BytesIO(json.dumps(manifest, indent=1, sort_keys=True).encode()))
-            sync(temporary)
-            size = temporary.stat().st_size
-            replace(temporary, output)
-    except OSError as error:
-        if error.errno in OUT_OF_SPACE:
-            raise ResourceError(f"no room for {output}", "free some space, or name a file on another disk") from error
-        hint = "name a file in an existing, writable folder"
-        raise UsageError(f"cannot write {output}: {error.strerror}", hint) from error
+    with opened_output(output) as file:
+        # As a stream, for a pipe cannot be sought in.
+        with tarfile.open(fileobj=file, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
+            manifest["artifacts"] = [_add_artifact(archive, store, header) for header in headers]
+            _add(archive, MANIFEST, io.BytesIO(json.dumps(manifest, indent=1, sort_keys=True).encode()))
+        size = -(-archive.offset // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
     return headers, size
 
 

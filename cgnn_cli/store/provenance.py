@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cgnn_cli import __version__
+from cgnn_cli.printable import printable
 
 LIBRARIES = ("numpy", "scipy", "h5py", "torch", "torch-geometric", "joblib", "typer", "rich")
 
@@ -57,7 +58,7 @@ class Recorder:
             "started": self._started.isoformat(timespec="microseconds"),
             "seconds": round(time.perf_counter() - self._clock, 4),
             "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "command": shlex.join([_program(), *sys.argv[1:]]),
+            "command": printable(shlex.join([_program(), *sys.argv[1:]])),
             "host": platform.node(),
             "revision": source_revision(),
             "versions": library_versions(),

@@ -94,10 +94,11 @@ class Store:
                 temporary.touch()
                 crash_point("temporary-opened")
                 files.write_h5(temporary, artifact)
-                if files.read(temporary).header != header:
+                written = files.read(temporary).header  # its keys in the order in which a hit will give them
+                if written != header:
                     raise CorruptError(f"{temporary} does not read back as it was written")
                 crash_point("verified")
-                return self.publish_file(temporary, header)
+                return self.publish_file(temporary, written)
         except OSError as error:
             raise self.storage_error(error, needed) from error
 
