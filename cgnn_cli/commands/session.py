@@ -133,7 +133,8 @@ class Session:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise ResourceError(f"no room to write: {error.strerror}", "nothing else is lost; free some space") from error
+            hint = "what was made is in the store; free some space"
+            raise ResourceError(f"no room to write: {error.strerror}", hint) from error
         if outcome.table is not None:
             self.talker.show(outcome.table)
 
