@@ -33,6 +33,14 @@ class UpstreamError(CgnnError):
     meaning = "a missing or wrong upstream artifact"
 
 
+class ForeignError(UpstreamError):
+    """A file that is not provably cgnn's lies where an artifact would; it is left alone."""
+
+
+class NewerFormatError(UpstreamError):
+    """An artifact of a format that came later; it is left alone."""
+
+
 class CorruptError(CgnnError):
     exit_code = 5
     meaning = "a corrupt artifact that was named by the user"
@@ -45,7 +53,7 @@ class BusyError(CgnnError):
 
 class ResourceError(CgnnError):
     exit_code = 7
-    meaning = "not enough memory or disk, or a store that cannot be written"
+    meaning = "not enough memory or disk, or a store that cannot be read or written"
 
 
 class NumericalError(CgnnError):

@@ -125,10 +125,12 @@ def import_dataset(
         )
     graph = import_graph(ImportOptions(**given))
     step = graph_step(graph)
-    found, hit = session.workspace.runner.obtain(step)
     roles = ("edges", "features", "labels", "splits")
     source: dict[str, Any] = {role: str(given[role]) for role in roles if role in given}
-    remember(session.store, name, step, source, graph.summary)
+    session.store.check_writable("graph", "datasets")
+    with session.store.pinned([("graph", step.key)]):
+        found, hit = session.workspace.runner.obtain(step)
+        remember(session.store, name, step, source, graph.summary)
     for note in graph.summary.get("notes", ()):
         session.talker.note(note)
     summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}

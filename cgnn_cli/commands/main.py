@@ -32,6 +32,7 @@ from cgnn_cli.commands.streams import prepare_streams, release_output
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.printable import printable
 from cgnn_cli.signals import Interrupted, Terminated
+from cgnn_cli.store.disk import REFUSED
 from cgnn_cli.store.store import OUT_OF_SPACE
 
 VERSION_HELP = "Versions of cgnn and its libraries."
@@ -121,6 +122,10 @@ def _report(error: BaseException) -> int:
         return BROKEN_PIPE
     if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
         return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
+    if isinstance(error, OSError) and error.errno in REFUSED:
+        where = f"{error.filename}: " if error.filename else ""
+        hint = "check permissions, owners and the disk; nothing was changed"
+        return _say(f"{where}{error.strerror}", hint, ResourceError.exit_code)
     if hasattr(error, "format_message"):  # a usage error of the command-line parser
         code, line = int(getattr(error, "exit_code", 2)), " ".join(str(error.format_message()).split())
         if not line:  # a group without a command has shown its help

@@ -122,7 +122,9 @@ class Runner:
                 f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
                 "name the store that has it with --store, or the file itself with another --input, or make it again",
             )
-        self.store.check_writable()
+        self.store.check_writable(name)
+        if name in self.forced:
+            self.store.find(name, step.key)  # refuses what may not be replaced, before anything is computed
         for needed in step.inputs.values():
             self.obtain(needed)
         inputs = {role: self.data(needed) for role, needed in step.inputs.items()}

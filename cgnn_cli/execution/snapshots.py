@@ -13,13 +13,13 @@ from importlib.util import find_spec
 from typing import Any
 
 from cgnn_cli.configs import ComputeConfig
-from cgnn_cli.errors import CgnnError, UsageError
+from cgnn_cli.errors import CorruptError, ForeignError, UsageError
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.disk import open_plain, write_atomically
 from cgnn_cli.store.provenance import library_versions
 from cgnn_cli.store.store import Store
 from cgnn_cli.watch import Snapshot, Watch
@@ -61,7 +61,7 @@ class SnapshotWatch(Watch):
             return None
         try:
             artifact = files.read(self.path)
-        except CgnnError as error:
+        except (CorruptError, ForeignError) as error:  # one that cannot be read now, or is newer, is not lost
             self.store.warn(f"the saved state of an unfinished run is not used: {error.message}")
             return None
         header = artifact.header
@@ -107,7 +107,7 @@ class SnapshotWatch(Watch):
                 for name in metrics.keys() - {"epoch"}:
                     self.board.add_scalar(name, metrics[name], metrics["epoch"])
             self.metrics.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.metrics, "a", encoding="utf-8") as file:
+            with open(self.metrics, "a", encoding="utf-8", opener=open_plain) as file:
                 file.write(json.dumps(metrics) + "\n")
         except OSError as error:
             raise self.store.storage_error(error, 0) from error
@@ -117,7 +117,8 @@ class SnapshotWatch(Watch):
         if not self.metrics.exists():
             return
         try:
-            lines = self.metrics.read_bytes().splitlines(keepends=True)
+            with open(self.metrics, "rb", opener=open_plain) as file:
+                lines = file.read().splitlines(keepends=True)
             write_atomically(self.metrics, b"".join(lines[:kept]))
         except OSError as error:
             raise self.store.storage_error(error, 0) from error

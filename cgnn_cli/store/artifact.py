@@ -7,21 +7,22 @@ in it is ever executed. numpy and h5py are imported only where a file is read or
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import io
 import json
-import mmap
+import os
 import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
-from cgnn_cli.keys import canonical_json
+from cgnn_cli.errors import CorruptError, ForeignError, NewerFormatError, ResourceError, UpstreamError
+from cgnn_cli.keys import canonical_json, is_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.disk import open_plain, patiently, unreadable, write_atomically
 
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
@@ -32,6 +33,9 @@ HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TRAILER = b"\ncgnn-file-sha256 "
 TRAILER_LENGTH = len(TRAILER) + 64 + 1
 NPZ_HEADER = "cgnn-header"
+NPZ_HEADER_MOST_BYTES = 64 << 20
+BLOCK = 1 << 20
+NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error)
 
 
@@ -100,7 +104,7 @@ def write_h5(path: Path, artifact: Artifact) -> None:
         write_hdf5(file, artifact.elements)
     content = image.getbuffer()
     half = len(content) // 2
-    with open(path, "wb") as file:
+    with open(path, "wb", opener=open_plain) as file:
         file.write(content[:half])
         file.flush()
         crash_point("half-written")
@@ -111,16 +115,34 @@ def write_h5(path: Path, artifact: Artifact) -> None:
 
 def _check_bytes(path: Path) -> None:
     """Verify the bytes before HDF5 sees them: its library may crash or hang on damaged ones."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        end = max(0, len(content) - TRAILER_LENGTH)
-        if content[end : end + len(TRAILER)] != TRAILER:
-            if content.find(b"cgnn-") < 0:
+    with open(path, "rb") as file:
+        left = file.seek(max(0, file.seek(0, os.SEEK_END) - TRAILER_LENGTH))
+        trailer, digest = file.read(), hashlib.sha256()
+        if not trailer.startswith(TRAILER):
+            if not holds(path, b"cgnn-"):
                 return  # another program's file, whose type can be told
             raise CorruptError("its end is missing")
-        with memoryview(content) as view, view[:end] as body:
-            digest = hashlib.sha256(body).hexdigest()
-        if content[end + len(TRAILER) :] != digest.encode() + b"\n":
+        file.seek(0)
+        while left and (block := file.read(min(left, BLOCK))):
+            digest.update(block)
+            left -= len(block)
+        if trailer[len(TRAILER) :] != digest.hexdigest().encode() + b"\n":
             raise CorruptError("its bytes do not match their checksum")
+
+
+def holds(path: Path, *words: bytes) -> bool:
+    """Whether all of some words are among the bytes of a file."""
+    missing, before = set(words), b""
+    with open(path, "rb") as file:
+        while missing and (block := file.read(BLOCK)):
+            missing -= {word for word in missing if word in before + block}
+            before = block[-max(map(len, words)) :]
+    return not missing
+
+
+def says_it_is(path: Path, stage: str, key: str) -> bool:
+    """Whether a file, sound or damaged, has the type of a stage and a key in it, as the header of an artifact has."""
+    return holds(path, FILE_TYPES[stage].encode(), key.encode())
 
 
 def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
@@ -140,18 +162,43 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
 def write_npz_beside(path: Path) -> Path:
     """The same artifact as a flat .npz beside the HDF5 file."""
     target, buffer = path.with_suffix(".npz"), io.BytesIO()
+    if target.exists() and not is_copy_of(target, path.parent.name, path.stem):
+        raise ForeignError(f"{target} is not a copy that cgnn wrote, and stays as it is", "move it away")
     write_npz(buffer, read(path))
     write_atomically(target, buffer.getvalue())
     return target
 
 
-def read(path: Path) -> Artifact:
-    """Read and fully verify an artifact file of either format."""
+def is_copy_of(path: Path, stage: str, key: str) -> bool:
+    """Whether a .npz file is the copy of an artifact that cgnn wrote: its header says so."""
+    import numpy as np
+
     try:
-        with open(path, "rb") as file:
-            magic = file.read(8)
+        with np.load(path, allow_pickle=False) as archive:
+            if archive.zip.getinfo(f"{NPZ_HEADER}.npy").file_size > NPZ_HEADER_MOST_BYTES:
+                return False
+            header = json.loads(archive[NPZ_HEADER].tobytes())["header"]
+        return bool((header["stage"], header["key"]) == (stage, key))
+    except (OSError, KeyError, ValueError, TypeError, EOFError, AttributeError, RuntimeError, *ZIP_ERRORS):
+        return False
+
+
+def read(path: Path) -> Artifact:
+    """Read and fully verify an artifact file of either format.
+
+    CorruptError means that its content is wrong; what keeps it from being read is another error.
+    """
+    try:
+        return patiently(lambda: _read(path))
     except OSError as error:
-        raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+        if error.errno in NO_SUCH_FILE:
+            raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+        raise unreadable(path, error) from error
+
+
+def _read(path: Path) -> Artifact:
+    with open(path, "rb") as file:
+        magic = file.read(8)
     if magic.startswith(HDF5_MAGIC):
         artifact = _read_h5(path)
     elif magic.startswith(b"PK"):
@@ -180,7 +227,14 @@ def _read_h5(path: Path) -> Artifact:
     except MemoryError as error:
         raise ResourceError(f"not enough memory to read {path}") from error
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeDecodeError) as error:
+        if _is_of_the_disk(error):
+            raise
         raise CorruptError(f"{path} is damaged: HDF5 cannot read it") from error
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    """Whether an error is the system's answer to reading, and not what a library says about the content."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def _read_npz(path: Path) -> Artifact:
@@ -199,22 +253,29 @@ def _read_npz(path: Path) -> Artifact:
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
     except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, *ZIP_ERRORS) as error:
+        if _is_of_the_disk(error):
+            raise
         raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
+
+
+def newer_format(path: Path, version: object) -> NewerFormatError:
+    """What to say of an artifact that a later cgnn wrote."""
+    return NewerFormatError(
+        f"{path} was written in artifact format {version}, this cgnn reads up to {FORMAT_VERSION}",
+        "upgrade cgnn, or make it again with this one in another --store",
+    )
 
 
 def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str) -> Header:
     if root_type not in FILE_TYPES.values():
-        raise UpstreamError(f"{path} is not a cgnn artifact (its type is {root_type!r})")
+        raise ForeignError(f"{path} is not a cgnn artifact (its type is {root_type!r})")
     if version.isdigit() and int(version) > FORMAT_VERSION:
-        raise UpstreamError(
-            f"{path} was written in artifact format {version}, this cgnn reads up to {FORMAT_VERSION}",
-            "upgrade cgnn, or run the stage again with this one",
-        )
+        raise newer_format(path, version)
     try:
         header = Header(**json.loads(text))
-        names = [header.key, *header.inputs.values(), *(role.replace("-", "") for role in header.inputs)]
-        if not all(name.isalnum() for name in names):  # they become names of files
-            raise ValueError("keys and roles are letters and digits")
+        roles = [role.replace("-", "") for role in header.inputs]
+        if not all(map(is_key, (header.key, *header.inputs.values()))) or not all(map(str.isalnum, roles)):
+            raise ValueError("keys and roles have a form, as they become names of files")
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptError("its header cannot be read") from error
     if version != str(FORMAT_VERSION) or header_sha256(header) != seal or FILE_TYPES.get(header.stage) != root_type:

@@ -18,6 +18,7 @@ import os
 import re
 import shutil
 import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -113,18 +114,8 @@ def unpack(store: Store, path: Path, name_pattern: re.Pattern[str]) -> Unpacked:
         manifest = _read_manifest(path, archive, _read_members(path, archive))
         if wrong := [name for name in manifest.datasets if not name_pattern.fullmatch(name)]:
             raise CorruptError(f"{path} has the dataset name {wrong[0]!r}, which cannot be one", DISTRUST)
-        unpacked = Unpacked(_publish_all(store, path, archive, manifest), {})
-    for name, record in manifest.datasets.items():
-        present = store.dataset(name)  # a name that stands for another graph here keeps its meaning
-        unpacked.datasets[name] = "new" if not present else "hit" if present["key"] == record["key"] else "kept"
-        if not present:
-            store.set_dataset(name, record)
-    # What was packed on purpose, and what it was made from, is what the next command goes on from.
-    by_key = {header.key: header for header, _ in unpacked.artifacts}
-    for wanted in (by_key[key] for key in manifest.wanted if key in by_key):
-        for _, header in (*walk(wanted, lambda _, key: by_key.get(key)), ("", wanted)):
-            store.remember_latest(header.stage, header.key)
-    return unpacked
+        with _verified(store, path, archive, manifest) as staged:
+            return _take_over(store, staged, manifest)
 
 
 @dataclass(frozen=True)
@@ -198,8 +189,11 @@ def _dataset_record(record: dict[str, Any]) -> dict[str, Any]:
     return {"content": content, "key": key, "source": source, "summary": summary}
 
 
-def _publish_all(store: Store, path: Path, archive: tarfile.TarFile, manifest: Manifest) -> list[tuple[Header, bool]]:
-    """Verify copies of all members, then put those in place that were not there; with whether they were."""
+@contextlib.contextmanager
+def _verified(
+    store: Store, path: Path, archive: tarfile.TarFile, manifest: Manifest
+) -> Iterator[list[tuple[Header, Path]]]:
+    """Copies of all members in the store's folder, each verified; those that are not put in place are removed."""
     is_new = not store.root.exists()
     store.check_writable()
     try:
@@ -212,11 +206,7 @@ def _publish_all(store: Store, path: Path, archive: tarfile.TarFile, manifest: M
                 graph, _ = staged.get(f"graph/{record['key']}.h5", (None, None))
                 if graph is None or graph.config.get("content") != record["content"]:
                     raise CorruptError(f"{path} names a dataset {name} whose graph it does not hold", DISTRUST)
-            published = []
-            for header, file in staged.values():
-                hit = store.find(header.stage, header.key) is not None
-                published.append((header if hit else store.publish_file(file, header), hit))
-            return published
+            yield list(staged.values())
     except OSError as error:
         raise store.storage_error(error, 0) from error
     finally:
@@ -225,12 +215,32 @@ def _publish_all(store: Store, path: Path, archive: tarfile.TarFile, manifest: M
                 store.root.rmdir()  # only where it is empty
 
 
+def _take_over(store: Store, staged: list[tuple[Header, Path]], manifest: Manifest) -> Unpacked:
+    """Put in place what is not there yet, and write the names that stand for it."""
+    unpacked = Unpacked([], {})
+    with store.pinned((header.stage, header.key) for header, _ in staged):
+        for header, file in staged:
+            hit = store.find(header.stage, header.key) is not None
+            unpacked.artifacts.append((header if hit else store.publish_file(file, header), hit))
+        for name, record in manifest.datasets.items():
+            present = store.dataset(name)  # a name that stands for another graph here keeps its meaning
+            unpacked.datasets[name] = "new" if not present else "hit" if present["key"] == record["key"] else "kept"
+            if not present:
+                store.set_dataset(name, record)
+        # What was packed on purpose, and what it was made from, is what the next command goes on from.
+        by_key = {header.key: header for header, _ in unpacked.artifacts}
+        for wanted in (by_key[key] for key in manifest.wanted if key in by_key):
+            for _, header in (*walk(wanted, lambda _, key: by_key.get(key)), ("", wanted)):
+                store.remember_latest(header.stage, header.key)
+    return unpacked
+
+
 def _extract(path: Path, archive: tarfile.TarFile, name: str, sha256: str, file: Path) -> Header:
     """Copy a member into a file and read it in full: it is as the manifest says, and its key that of what it holds."""
     from cgnn_cli.store.elements import checksum
 
     try:
-        with open(file, "wb") as target:
+        with open(file, "xb") as target:
             shutil.copyfileobj(archive.extractfile(name), target)  # type: ignore[arg-type]
     except tarfile.TarError as error:
         raise CorruptError(f"{path} is damaged: {name} is cut short", "copy it again") from error
