@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from cgnn_cli.analysis.prediction import Predictions, predict_classes
 from cgnn_cli.configs import CommuteConfig, DilapConfig, GraphConfig, RewireConfig, SourceConfig, TrainConfig
+from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, usable_weights
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.demo import demo_graph
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -60,8 +61,8 @@ def graph_from_arrays(
     splits: S x N with 0 unused, 1 train, 2 validation, 3 test; without them drawn from the labels by `ratio`.
     """
     matrix = canonical_csr(csr_array(adjacency))
-    if matrix.nnz and not (np.isfinite(matrix.data) & (matrix.data > 0)).all():
-        raise DataError("the weights of edges must be finite and above 0")
+    if not usable_weights(matrix.data).all():
+        raise DataError(f"the weights of edges must be {WEIGHT_RANGE}", "scale the weights")
     if features is None:
         features = structural_features(matrix)
     columns = csr_array(features) if issparse(features) else np.asarray(features)

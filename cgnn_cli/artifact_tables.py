@@ -1,12 +1,13 @@
 """Artifacts as CSV or Parquet tables, with the user's own node ids and class names."""
 
-import csv
 import io
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Artifact, write_npz
@@ -14,6 +15,8 @@ from cgnn_cli.store.lineage import load_graph
 from cgnn_cli.store.store import Store
 
 Columns = dict[str, Iterable[Any]]
+PLAIN = re.compile(r'[^\s"#%,;](?:[^"\n\r\t,;\0]*[^\s",;\0])?')  # what every reader takes for itself without quotes
+NEVER_IN_CSV = re.compile(r"[\n\r\0]")
 
 
 def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
@@ -36,13 +39,24 @@ def write_table(columns: Columns, kind: str) -> bytes:
 
 
 def write_csv(columns: Columns) -> bytes:
-    """Columns as UTF-8 CSV with a header line; numbers in full precision."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
+    """Columns as UTF-8 CSV with a header line; numbers in full precision.
+
+    Texts that a reader might take for something else are quoted, so that `data import` reads every id as it was.
+    """
     lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
-    writer.writerows(zip(*lists, strict=True))
-    return text.getvalue().encode()
+    fields = (map(_csv_field, values) for values in lists)
+    return "".join(",".join(row) + "\n" for row in (tuple(columns), *zip(*fields, strict=True))).encode()
+
+
+def _csv_field(value: Any) -> str:
+    if not isinstance(value, str):
+        return "" if value is None else str(value)
+    if not value or PLAIN.fullmatch(value):
+        return value
+    if NEVER_IN_CSV.search(value):
+        message = f"{value[:40]!r} holds a line break or a NUL, which a field of a CSV file cannot be read with again"
+        raise DataError(message, "write Parquet or .npz")
+    return '"' + value.replace('"', '""') + '"'
 
 
 def write_parquet(columns: Columns) -> bytes:

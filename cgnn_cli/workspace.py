@@ -136,17 +136,14 @@ class Workspace:
             progress=lambda done, total: self.reporter.progress(done, total, "nodes solved"),
         )
 
-    def read_pairs(self, walk: Step, file: Path) -> tuple[list[str], list[str], str]:
-        """The ids of pairs in a file of edges, and a note where its first row, which names no node, is its header."""
-        from cgnn_cli.datasets.files.edges import EdgeColumns, read_edges
+    def read_pairs(self, walk: Step, file: Path) -> tuple[list[str], list[str], list[str]]:
+        """The ids of pairs in a file of edges, and notes on how it was read."""
+        from cgnn_cli.datasets.files.edges import read_pairs
+        from cgnn_cli.datasets.files.tables import Reading
 
-        edges = read_edges(file, EdgeColumns(), False, [])
-        known = set(self.runner.data(self._graph(walk)).ids().tolist())
-        source, target = ([str(node) for node in column] for column in (edges.source, edges.target))
-        note = ""
-        if source and source[0] not in known and target[0] not in known:
-            note = f"{file}: the first row is the header ({source.pop(0)!r}, {target.pop(0)!r})"
-        return source, target, note
+        reading = Reading()
+        source, target = read_pairs(file, set(self.runner.data(self._graph(walk)).ids().tolist()), reading)
+        return source, target, reading.notes
 
     def closest_edges(self, times: Step, count: int) -> list[dict[str, Any]]:
         """The edges with the shortest commute times of a commute step, with their ids."""

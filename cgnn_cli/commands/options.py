@@ -31,13 +31,16 @@ LOCK_HELP = "Seconds to wait for another process that computes the same; negativ
 
 
 def option(flags: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """What Annotated takes for an option: `-o` stands after its long name, and a panel collects options in the help."""
-    return typer.Option(*flags.split(), help=help, rich_help_panel=panel, **more)
+    """What Annotated takes for an option: `-o` stands after its long name, and a panel collects options in the help.
+
+    Whether a file can be read is told by who reads it, with the exit code of that kind of file.
+    """
+    return typer.Option(*flags.split(), help=help, rich_help_panel=panel, readable=False, **more)
 
 
 def argument(metavar: str, help: str, complete: Callable[[str], list[str]] | None = None) -> Any:
     """What Annotated takes for an argument."""
-    return typer.Argument(metavar=metavar, help=help, autocompletion=complete)
+    return typer.Argument(metavar=metavar, help=help, autocompletion=complete, readable=False)
 
 
 def keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.datasets.adjacency import unit_adjacency, weighted_adjacency
+from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
@@ -54,8 +54,8 @@ def _weights(edges: list[dict[str, Any]], name: str | None) -> np.ndarray | None
     if name is None or not any(name in attributes for attributes in edges):
         return None
     weights = np.array([float(attributes.get(name, 1)) for attributes in edges])
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise DataError(f"the edge attribute {name!r} has weights that are not finite and above 0")
+    if not usable_weights(weights).all():
+        raise DataError(f"the edge attribute {name!r} has weights that are not {WEIGHT_RANGE}", "scale the weights")
     return weights
 
 

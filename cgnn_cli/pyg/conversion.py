@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.data import Data
 
-from cgnn_cli.datasets.adjacency import unit_adjacency, weighted_adjacency
+from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
@@ -101,9 +101,9 @@ def _edge_weights(data: Data) -> np.ndarray | None:
     if weight is None:
         return None
     values: np.ndarray = weight.detach().cpu().numpy().astype(np.float64).ravel()
-    if not (np.isfinite(values) & (values > 0)).all():
+    if not usable_weights(values).all():
         hint = "an edge_attr of one column counts as weights: remove it where it is something else"
-        raise DataError("the weights of edges must be finite and above 0", hint)
+        raise DataError(f"the weights of edges must be {WEIGHT_RANGE}", hint)
     return values
 
 

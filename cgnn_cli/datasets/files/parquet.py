@@ -56,7 +56,7 @@ def _simple(column: Any) -> Any:
         kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column
-    text = pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null(""))
+    text = column.cast(pa.string()).fill_null("")
     if pc.any(pc.match_substring(text, "\0")).as_py():
         raise ValueError("it holds a NUL character")
     return text

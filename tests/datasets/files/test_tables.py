@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgnn_cli.datasets.files.tables import Table, looks_like_header, parse_table
+from cgnn_cli.datasets.files.tables import Reading, Table, looks_like_header, parse_table
 from cgnn_cli.errors import DataError
 
 
 def table_of(text: str | bytes) -> Table:
-    return parse_table(text if isinstance(text, bytes) else text.encode(), Path("t.csv"))
+    return parse_table(text if isinstance(text, bytes) else text.encode(), Path("t.csv"), Reading())
 
 
 def columns_of(text: str | bytes) -> list[list[str]]:
@@ -27,9 +27,9 @@ def test_delimiters_and_line_ends(text: str) -> None:
 
 
 def test_comments_and_empty_lines_are_skipped_but_counted() -> None:
-    table = table_of("# title\n\n1 2\n% more\n   \n  # x\n3 4\n")
+    table = table_of("# title\n\n% more\n  # x\n1 2\n   \n3 4\n")
     assert [list(column) for column in table.columns] == [["1", "3"], ["2", "4"]]
-    assert list(table.lines) == [3, 7]
+    assert list(table.lines) == [5, 7]
     assert table.where(1) == "t.csv, line 7"
 
 
@@ -76,7 +76,7 @@ def test_errors_name_file_and_line(content: bytes, message: str) -> None:
 
 
 def test_numbers_name_the_line_of_the_first_bad_field() -> None:
-    table = table_of("a,1.5\nb,-2e3\n#\nc,1_0\nd,x\n")
+    table = table_of("a,1.5\nb,-2e3\n\nc,1_0\nd,x\n")
     with pytest.raises(DataError, match=r"t\.csv, line 4: column 2 holds '1_0', which is not a number"):
         table.numbers(1)
     assert table_of("a,1.5\nb,-2e3\n").numbers(1).tolist() == [1.5, -2000]
