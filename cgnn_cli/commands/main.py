@@ -29,6 +29,7 @@ from cgnn_cli.commands import (
 from cgnn_cli.commands.options import option
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
+from cgnn_cli.redaction import redacted
 from cgnn_cli.signals import Interrupted, Terminated
 from cgnn_cli.store.store import OUT_OF_SPACE
 
@@ -100,7 +101,7 @@ def _report(error: BaseException) -> int:
     if os.environ.get("CGNN_DEBUG"):
         import traceback
 
-        traceback.print_exception(error)
+        sys.stderr.write(redacted("".join(traceback.format_exception(error))))
     if isinstance(error, CgnnError):
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
@@ -132,7 +133,7 @@ def _report(error: BaseException) -> int:
 
 
 def _say(message: str, hint: str, code: int) -> int:
-    line = f"error: {' '.join(message.split())}" + (f" ({hint})" if hint else "")
+    line = f"error: {' '.join(redacted(message).split())}" + (f" ({hint})" if hint else "")
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

@@ -22,6 +22,7 @@ from cgnn_cli.keys import canonical_json
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.provenance import shown
 
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
@@ -139,8 +140,9 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
 
 def write_npz_beside(path: Path) -> Path:
     """The same artifact as a flat .npz beside the HDF5 file."""
-    target, buffer = path.with_suffix(".npz"), io.BytesIO()
-    write_npz(buffer, read(path))
+    target, buffer, artifact = path.with_suffix(".npz"), io.BytesIO(), read(path)
+    header = dataclasses.replace(artifact.header, provenance=shown(artifact.header.provenance))
+    write_npz(buffer, Artifact(header, artifact.elements))
     write_atomically(target, buffer.getvalue())
     return target
 
