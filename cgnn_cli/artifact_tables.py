@@ -1,5 +1,6 @@
 """Artifacts as CSV or Parquet tables, with the user's own node ids and class names."""
 
+import dataclasses
 import io
 import re
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from cgnn_cli.graph import SPLIT_PARTS, Graph
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Artifact, write_npz
 from cgnn_cli.store.lineage import load_graph
+from cgnn_cli.store.provenance import shareable
 from cgnn_cli.store.store import Store
 
 Columns = dict[str, Iterable[Any]]
@@ -26,7 +28,8 @@ def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
     """
     if kind == "npz":
         buffer = io.BytesIO()
-        write_npz(buffer, artifact)
+        provenance = shareable(artifact.header.provenance)
+        write_npz(buffer, Artifact(dataclasses.replace(artifact.header, provenance=provenance), artifact.elements))
         return buffer.getvalue()
     found = load_graph(store, artifact.header)
     columns = COLUMNS[STAGES[artifact.header.stage].columns]

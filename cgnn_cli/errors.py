@@ -5,17 +5,19 @@ Every error says what is wrong and where; `hint` says what to do next.
 
 from typing import ClassVar
 
+from cgnn_cli.redaction import redacted
+
 
 class CgnnError(Exception):
-    """Something the user can act on. Its message is one line."""
+    """Something the user can act on. Its message is one line, and holds no credentials of an address."""
 
     exit_code: ClassVar[int] = 1
     meaning: ClassVar[str] = "a bug in cgnn"
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = redacted(message)
+        self.hint = redacted(hint)
+        super().__init__(self.message)
 
 
 class UsageError(CgnnError):

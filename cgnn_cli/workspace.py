@@ -229,7 +229,7 @@ class Workspace:
         named = {part.key: part.file for part in times.lineage if part.file is not None}
         return given_step(self.store, made[-1], named)
 
-    def report(self, names: Sequence[str] = ()) -> Report:
+    def report(self, names: Sequence[str] = (), *, with_origin: bool = False) -> Report:
         """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures."""
         from cgnn_cli.paper.matching import beside_paper
         from cgnn_cli.report.content import Report
@@ -241,7 +241,7 @@ class Workspace:
                 f"the store {self.store.root} has no evaluations to report",
                 "run `cgnn run` first, or name another --store",
             )
-        return Report(source, chosen, beside_paper)
+        return Report(source, chosen, beside_paper, with_origin)
 
     @staticmethod
     def _graph(step: Step) -> Step:

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from cgnn_cli.commands.console import figure
-from cgnn_cli.commands.options import argument, complete_artifact, option
+from cgnn_cli.commands.options import ORIGIN_HELP, argument, complete_artifact, option
 from cgnn_cli.commands.output import check_output, said_of
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
@@ -161,13 +161,14 @@ def pack_artifacts(
     session: Session,
     keys: Annotated[list[str], argument("KEY...", KEYS_HELP, complete_artifact)],
     output: Annotated[Path, option("--output -o", "File to write.")],
+    with_origin: Annotated[bool, option("--with-origin", ORIGIN_HELP)] = False,
 ) -> Outcome:
     """One uncompressed tar file, the same for the same artifacts."""
     from cgnn_cli.store.pack import pack
 
     check_output(session, output)
     wanted = [locate(session.store, key) for key in keys]
-    headers, size = pack(session.store, wanted, output)
+    headers, size = pack(session.store, wanted, output, with_origin=with_origin)
     for header in headers:
         session.talker.say(f"{header.stage:<8} {header.key[:12]}")
     members = [{"stage": header.stage, "key": header.key} for header in headers]

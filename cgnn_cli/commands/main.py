@@ -31,6 +31,7 @@ from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.commands.streams import prepare_streams, release_output
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.printable import printable
+from cgnn_cli.redaction import redacted
 from cgnn_cli.signals import Interrupted, Terminated
 from cgnn_cli.store.disk import REFUSED
 from cgnn_cli.store.store import OUT_OF_SPACE
@@ -102,7 +103,7 @@ def _report(error: BaseException) -> int:
     if os.environ.get("CGNN_DEBUG"):
         import traceback
 
-        traceback.print_exception(error)
+        sys.stderr.write(redacted("".join(traceback.format_exception(error))))
     if isinstance(error, CgnnError):
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
@@ -137,7 +138,7 @@ def _report(error: BaseException) -> int:
 
 
 def _say(message: str, hint: str, code: int) -> int:
-    line = printable(f"error: {message}" + (f" ({hint})" if hint else ""))
+    line = printable(f"error: {redacted(message)}" + (f" ({hint})" if hint else ""))
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

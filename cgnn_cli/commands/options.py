@@ -27,6 +27,7 @@ PANELS = {"source": DATASET_PANEL, "graph": DATASET_PANEL, "compute": COMPUTE_PA
 STORE_HELP = "Folder of cached artifacts. Default: CGNN_STORE, or .cgnn in the working folder."
 CONFIG_HELP = "Settings in TOML. Default: CGNN_CONFIG, or cgnn.toml in the working folder if it is there."
 SET_FORM, SET_HELP = "SECTION.KEY=VALUE", "One setting; repeat it for more. `cgnn config show` lists them."
+ORIGIN_HELP = "Also tell the paths on this machine, and in a pack its name."
 LOCK_HELP = "Seconds to wait for another process that computes the same; negative: for ever."
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +19,7 @@ from cgnn_cli.execution.results import Run
 from cgnn_cli.pipeline import COMMANDS, role_name
 from cgnn_cli.presets.lookup import FOUND, Row
 from cgnn_cli.presets.recording import check_record, record_row
+from cgnn_cli.redaction import redacted_command
 from cgnn_cli.settings import KEYS, OF_FLAG, Settings
 from cgnn_cli.sweeps import SWEPT, Point, Range, Shard, Space, SweepFile, points_of, read_sweep, separator, shard_of
 from cgnn_cli.workspace import best_first
@@ -88,7 +88,7 @@ class Search:
         words += [word for path, choice in self.space.items() for word in ("--set", f"{path}={_listed(path, choice)}")]
         if self.count is not None:
             words += ["--random", str(self.count), "--sweep-seed", str(self.seed)]
-        return shlex.join(words)
+        return redacted_command(words)
 
 
 def sweep(
@@ -191,7 +191,7 @@ def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> st
     for name in ("data", "mirror", "offline", "accept_standin", "store"):
         value = session.given.flags.get(name)
         words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
-    return shlex.join(words)
+    return redacted_command(words)
 
 
 def _written_out(settings: dict[str, Any]) -> dict[str, Any]:

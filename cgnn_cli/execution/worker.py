@@ -22,6 +22,7 @@ from cgnn_cli.execution.messages import decode_step, encode_error
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.sharing import SharedArrays
 from cgnn_cli.extensions import load_extensions
+from cgnn_cli.redaction import redacted
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
@@ -107,7 +108,7 @@ def obtain(runner: Runner, speaker: Speaker, task: dict[str, Any]) -> None:
         if os.environ.get("CGNN_DEBUG"):
             import traceback
 
-            traceback.print_exception(error)
+            sys.stderr.write(redacted("".join(traceback.format_exception(error))))
         answer = {"kind": "failed", **encode_error(error)}
     speaker.send(**answer)
 

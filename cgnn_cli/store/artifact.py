@@ -23,6 +23,7 @@ from cgnn_cli.keys import canonical_json, is_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import open_plain, patiently, unreadable, write_atomically
+from cgnn_cli.store.provenance import shown
 
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
@@ -87,7 +88,19 @@ def header_sha256(header: Header) -> str:
 
 
 def write_h5(path: Path, artifact: Artifact) -> None:
-    """Write a sealed artifact, ended by the checksum of the bytes before; the caller publishes the file.
+    """Write a sealed artifact; the caller publishes the file."""
+    content = h5_content(artifact).getbuffer()
+    half = len(content) // 2
+    with open(path, "wb", opener=open_plain) as file:
+        file.write(content[:half])
+        file.flush()
+        crash_point("half-written")
+        file.write(content[half:])
+    crash_point("written")
+
+
+def h5_content(artifact: Artifact) -> io.BytesIO:
+    """The file of a sealed artifact, ended by the checksum of the bytes before.
 
     HDF5 builds it in memory: its library may crash on a full disk. Readers of HDF5 ignore what follows its last block.
     """
@@ -102,15 +115,11 @@ def write_h5(path: Path, artifact: Artifact) -> None:
         file.attrs["header"] = canonical_json(header.to_json())
         file.attrs["header-sha256"] = header_sha256(header)
         write_hdf5(file, artifact.elements)
-    content = image.getbuffer()
-    half = len(content) // 2
-    with open(path, "wb", opener=open_plain) as file:
-        file.write(content[:half])
-        file.flush()
-        crash_point("half-written")
-        file.write(content[half:])
-        file.write(TRAILER + hashlib.sha256(content).hexdigest().encode() + b"\n")
-    crash_point("written")
+    with image.getbuffer() as content:
+        digest = hashlib.sha256(content).hexdigest()
+    image.seek(0, io.SEEK_END)
+    image.write(TRAILER + digest.encode() + b"\n")
+    return image
 
 
 def _check_bytes(path: Path) -> None:
@@ -164,7 +173,9 @@ def write_npz_beside(path: Path) -> Path:
     target, buffer = path.with_suffix(".npz"), io.BytesIO()
     if target.exists() and not is_copy_of(target, path.parent.name, path.stem):
         raise ForeignError(f"{target} is not a copy that cgnn wrote, and stays as it is", "move it away")
-    write_npz(buffer, read(path))
+    artifact = read(path)
+    header = dataclasses.replace(artifact.header, provenance=shown(artifact.header.provenance))
+    write_npz(buffer, Artifact(header, artifact.elements))
     write_atomically(target, buffer.getvalue())
     return target
 

@@ -5,11 +5,14 @@ A pack is an uncompressed tar file of `<stage>/<key>.h5` members and, last, `man
     {"format": "cgnn-pack", "version": 1, "wanted": [key, ...], "datasets": {name: record},
      "artifacts": [{"name": "<stage>/<key>.h5", "size": bytes, "sha256": digest}, ...]}
 
+A pack tells nothing of the machine it was made on, unless that is asked for: a header that does is written anew.
+
 Nothing in a pack is trusted: only regular members with the name of an artifact are read, each must be as the manifest
 says, and every artifact is verified in full before the first of them is published.
 """
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import io
@@ -26,12 +29,14 @@ from typing import IO, Any
 from cgnn_cli.errors import CorruptError, UpstreamError
 from cgnn_cli.keys import KEY_LENGTH, artifact_key
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.redaction import placeless
 from cgnn_cli.store import artifact as files
-from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.disk import file_sha256, temporary_beside
 from cgnn_cli.store.housekeeping import dataset_names
 from cgnn_cli.store.lineage import walk
 from cgnn_cli.store.outputs import opened_output
+from cgnn_cli.store.provenance import shareable
 from cgnn_cli.store.store import Store
 
 FORMAT, VERSION = "cgnn-pack", 1
@@ -42,19 +47,26 @@ TAR_ERRORS = (tarfile.TarError, OSError, EOFError, ValueError, OverflowError, Re
 AGAIN, DISTRUST = "copy or pack it again", "do not use it"
 
 
-def pack(store: Store, wanted: list[tuple[str, str]], output: Path) -> tuple[list[Header], int]:
-    """Write a pack of some artifacts, whole or not at all; the headers in it and its size."""
+def pack(
+    store: Store, wanted: list[tuple[str, str]], output: Path, *, with_origin: bool = False
+) -> tuple[list[Header], int]:
+    """Write a pack of some artifacts, whole or not at all; the headers of what is in it and its size."""
     headers, names = _with_lineage(store, wanted), dataset_names(store)
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "wanted": [key for _, key in dict.fromkeys(wanted)],
-        "datasets": {name: store.dataset(name) for header in headers for name in names.get(header.key, ())},
+        "datasets": {
+            name: _told_record(store.dataset(name), with_origin=with_origin)
+            for header in headers
+            for name in names.get(header.key, ())
+        },
     }
     with opened_output(output) as file:
         # As a stream, for a pipe cannot be sought in.
         with tarfile.open(fileobj=file, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
-            manifest["artifacts"] = [_add_artifact(archive, store, header) for header in headers]
+            add = functools.partial(_add_artifact, archive, store, with_origin=with_origin)
+            manifest["artifacts"] = [add(header) for header in headers]
             _add(archive, MANIFEST, io.BytesIO(json.dumps(manifest, indent=1, sort_keys=True).encode()))
         size = -(-archive.offset // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
     return headers, size
@@ -76,14 +88,31 @@ def _with_lineage(store: Store, wanted: list[tuple[str, str]]) -> list[Header]:
     return list({header.key: header for header in found}.values())
 
 
-def _add_artifact(archive: tarfile.TarFile, store: Store, header: Header) -> dict[str, Any]:
-    path = store.path(header.stage, header.key)
+def _told_record(record: dict[str, Any], *, with_origin: bool) -> dict[str, Any]:
+    """The record of a dataset; of the files that it was imported from, only the names."""
+    if with_origin:
+        return record
+    names = {path: Path(path).name for path in record.get("source", {}).values() if isinstance(path, str)}
+    source = {part: names[value] if isinstance(value, str) else value for part, value in record["source"].items()}
+    notes = record["summary"].get("notes", [])
+    for path, name in names.items():
+        notes = [note.replace(path, name) for note in notes]
+    return {**record, "source": source, "summary": {**record["summary"], "notes": [placeless(note) for note in notes]}}
+
+
+def _add_artifact(archive: tarfile.TarFile, store: Store, header: Header, *, with_origin: bool) -> dict[str, Any]:
+    """Add the file as it is, or an equal artifact whose provenance tells no more than it may."""
+    path, name = store.path(header.stage, header.key), f"{header.stage}/{header.key}.h5"
+    provenance = shareable(header.provenance, with_origin=with_origin)
     try:
         file = open(path, "rb")  # noqa: SIM115 - an error here is about the store, not about the pack
     except OSError as error:
         raise UpstreamError(f"{path} has gone while it was being packed", "run the command again") from error
     with file:
-        return _add(archive, f"{header.stage}/{header.key}.h5", file)
+        if provenance == header.provenance:
+            return _add(archive, name, file)
+    told = Artifact(dataclasses.replace(header, provenance=provenance), files.read(path).elements)
+    return _add(archive, name, files.h5_content(told))
 
 
 def _add(archive: tarfile.TarFile, name: str, file: IO[bytes]) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def test_a_pack_has_the_bytes_that_0_1_0_wrote(tmp_path: Path) -> None:
     store = Store(Path(shutil.copytree(GOLDEN / "store", tmp_path / "store")))
     header = store.latest("eval")
     assert header is not None
-    pack(store, [("eval", header.key)], Path("golden.tar"))
+    pack(store, [("eval", header.key)], Path("golden.tar"), with_origin=True)
     assert file_sha256(Path("golden.tar")) == "212d6c5de4e620edc5ef1d0b05286eb6e6696dd86646aa3c25c9dd01fe1c4c63"
 
 

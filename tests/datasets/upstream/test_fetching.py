@@ -475,6 +475,59 @@ def test_a_redirect_may_not_give_up_tls(
     assert client.target.read_bytes() == CONTENT
 
 
+# Credentials
+
+SECRETS = "bob:hunter2@"
+
+
+def with_secrets(url: str) -> str:
+    return url.replace("://", f"://{SECRETS}") + "?token=hunter3"
+
+
+def test_f07_credentials_are_sent_and_not_recorded(client: Client, folder: Path) -> None:
+    stopping = Fault(cut=1000)
+    with serve(folder, {f"{PATH}?token=hunter3": [stopping]}) as server:
+        with pytest.raises(FetchError, match="\\*\\*\\*@127") as caught:
+            client.get(with_secrets(server.url(PATH)), sha256=SHA256[::-1], options=FetchOptions(retries=0))
+        assert "hunter" not in caught.value.message
+        client.progress = interrupt_after(client, 70_000)  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            client.get(with_secrets(server.url(PATH)))
+        assert "hunter" not in (client.folder / f".{NAME}.part.json").read_text()
+        del client.progress
+        client.get(with_secrets(server.url(PATH)))
+        assert {request.authorization for request in server.requests} == {"Basic Ym9iOmh1bnRlcjI="}
+        assert ranges(server)[-1] is not None  # it went on, so the record told the address apart
+    assert client.target.read_bytes() == CONTENT
+
+
+def interrupt_after(client: Client, count: int) -> Any:
+    def progress(done: int, total: int, message: str) -> None:
+        if done >= count:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_f07_credentials_go_to_no_other_server(client: Client, folder: Path) -> None:
+    with serve(folder) as other, serve(folder) as server:
+        away = [Fault(status=302, headers={"Location": other.url(PATH)}, body=b"")]
+        home = [Fault(status=302, headers={"Location": server.url("/away")}, body=b"")]
+        server.faults = {f"{PATH}?token=hunter3": iter(home), "/away": iter(away)}
+        client.get(with_secrets(server.url(PATH)))
+        assert [request.authorization is None for request in server.requests] == [False, False]
+        assert [(request.path, request.authorization) for request in other.requests] == [(PATH, None)]
+
+
+def test_f07_a_refused_redirect_hides_what_it_leads_to(client: Client, folder: Path, certificate: Path) -> None:
+    with serve(folder, certificate=certificate) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REQUESTS_CA_BUNDLE", f"{certificate}.crt")
+        location = f"http://{SECRETS}127.0.0.1/x?X-Amz-Signature=hunter4"
+        server.faults = {"/plain": iter([Fault(status=302, headers={"Location": location}, body=b"")])}
+        error = client.fails("which is not protected by TLS", server.url("/plain"))
+    assert "hunter" not in error.message
+
+
 # The disk
 
 
