@@ -27,9 +27,8 @@ from cgnn_cli.commands import (
     sweep,
 )
 from cgnn_cli.commands.options import option
-from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
-from cgnn_cli.signals import Interrupted, Terminated
+from cgnn_cli.signals import STOPPER, Interrupted, Terminated
 from cgnn_cli.store.store import OUT_OF_SPACE
 
 VERSION_HELP = "Versions of cgnn and its libraries."
@@ -81,18 +80,25 @@ def _called(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> NoReturn:
+    """Run the command line and leave."""
+    sys.exit(call())
+
+
+def call() -> int:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by the caller
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    STOPPER.received = None
-    STOPPER.install()
     try:
+        STOPPER.listen()
         code = _called(sys.argv[1:])(prog_name="cgnn", standalone_mode=False)
         sys.stdout.flush()
+        STOPPER.settled = True  # an attribute, not a call: no signal comes between this line and the ones around it
     except BaseException as error:
+        STOPPER.settled = True
         code = _report(error)
-    sys.exit(code if isinstance(code, int) else 0)
+    STOPPER.received = None
+    return code if isinstance(code, int) else 0
 
 
 def _report(error: BaseException) -> int:
@@ -128,6 +134,8 @@ def _report(error: BaseException) -> int:
             return code
         path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
         return _say(line, f"`{path} --help` shows the options", code)
+    if STOPPER.told_to_end():  # what was raised for it came to something else on its way
+        return _report(Interrupted() if STOPPER.received == signal.SIGINT else Terminated())
     return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
 
 
