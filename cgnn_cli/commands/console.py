@@ -16,6 +16,7 @@ from rich.text import Text
 from cgnn_cli.execution.pace import Pace
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.printable import printable
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.artifact import Header
 
 if TYPE_CHECKING:
@@ -104,6 +105,13 @@ class Talker:
         self._last_line = time.monotonic()
         self._pace = Pace()
 
+    def __enter__(self) -> Talker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave no bar behind, nor a hidden cursor, however the command ends."""
+        self._stop_bar()
+
     def say(self, message: str) -> None:
         if not self.quiet:
             self._stop_bar()
@@ -145,6 +153,8 @@ class Talker:
 
     def progress(self, done: int, total: int, message: str) -> None:
         """A bar on a terminal; elsewhere a plain line every ten seconds. Both with the time left."""
+        if not STOPPER.holding:  # what is held is asked by whoever saves its state
+            STOPPER.hear()
         if self.quiet:
             return
         left = self._pace.time_left(done, total)

@@ -27,12 +27,11 @@ from cgnn_cli.commands import (
     sweep,
 )
 from cgnn_cli.commands.options import option
-from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.commands.streams import prepare_streams, release_output
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.printable import printable
 from cgnn_cli.redaction import redacted
-from cgnn_cli.signals import Interrupted, Terminated
+from cgnn_cli.signals import STOPPER, Interrupted, Terminated
 from cgnn_cli.store.disk import REFUSED
 from cgnn_cli.store.store import OUT_OF_SPACE
 
@@ -85,17 +84,24 @@ def _called(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> NoReturn:
+    """Run the command line and leave."""
+    sys.exit(call())
+
+
+def call() -> int:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
     prepare_streams()
-    STOPPER.received = None
-    STOPPER.install()
     try:
+        STOPPER.listen()
         code = _called(sys.argv[1:])(prog_name="cgnn", standalone_mode=False)
         sys.stdout.flush()
+        STOPPER.settled = True  # an attribute, not a call: no signal comes between this line and the ones around it
     except BaseException as error:
+        STOPPER.settled = True
         code = _report(error)
         release_output()
-    sys.exit(code if isinstance(code, int) else 0)
+    STOPPER.received = None
+    return code if isinstance(code, int) else 0
 
 
 def _report(error: BaseException) -> int:
@@ -121,24 +127,31 @@ def _report(error: BaseException) -> int:
     if isinstance(error, BrokenPipeError | SystemExit):
         # Outside of shell completion the parser turns a broken pipe, and nothing else, into SystemExit.
         return BROKEN_PIPE
-    if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
-        return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
-    if isinstance(error, OSError) and error.errno in REFUSED:
-        where = f"{error.filename}: " if error.filename else ""
-        hint = "check permissions, owners and the disk; nothing was changed"
-        return _say(f"{where}{error.strerror}", hint, ResourceError.exit_code)
+    if isinstance(error, OSError) and error.errno in (*OUT_OF_SPACE, *REFUSED):
+        return _report_refusal(error)
     if hasattr(error, "format_message"):  # a usage error of the command-line parser
         code, line = int(getattr(error, "exit_code", 2)), " ".join(str(error.format_message()).split())
         if not line:  # a group without a command has shown its help
             return code
         path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
         return _say(line, f"`{path} --help` shows the options", code)
+    if STOPPER.told_to_end():  # what was raised for it came to something else on its way
+        return _report(Interrupted() if STOPPER.received == signal.SIGINT else Terminated())
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return _say(text, "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
 
 
+def _report_refusal(error: OSError) -> int:
+    """Say what the disk, or who owns what is on it, did not allow."""
+    if error.errno in OUT_OF_SPACE:
+        return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
+    where = f"{error.filename}: " if error.filename else ""
+    hint = "check permissions, owners and the disk; nothing was changed"
+    return _say(f"{where}{error.strerror}", hint, ResourceError.exit_code)
+
+
 def _say(message: str, hint: str, code: int) -> int:
-    line = printable(f"error: {redacted(message)}" + (f" ({hint})" if hint else ""))
+    line = printable(redacted(f"error: {message}" + (f" ({hint})" if hint else "")))
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

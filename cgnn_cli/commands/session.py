@@ -22,14 +22,13 @@ from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.errors import ResourceError, UsageError
 from cgnn_cli.printable import printable, printable_json
 from cgnn_cli.settings import Settings
-from cgnn_cli.signals import Stopper
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 from cgnn_cli.sweeps import Space, separate
 from cgnn_cli.workspace import Workspace
 
 SCHEMA = 1
-STOPPER = Stopper()
 
 
 @dataclass
@@ -128,6 +127,7 @@ class Session:
 
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""
+        STOPPER.hear()  # later there is nothing left to stop
         try:
             self._print(outcome)
         except BrokenPipeError:
@@ -205,7 +205,8 @@ def command(
         given = CommandLine({**flags, "store": common.pop("store")}, tuple(single), file, preset)
         settings = given.settings(preset=None) if sweeps else given.settings()
         session = Session(full_name, settings=settings, given=given, space=space, **common)
-        session.finish(function(session, **own_values))
+        with session.talker:
+            session.finish(function(session, **own_values))
 
     parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

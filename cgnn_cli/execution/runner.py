@@ -113,6 +113,7 @@ class Runner:
 
     def _find_or_compute(self, step: Step, progress: Show) -> tuple[Header, bool]:
         name = step.stage.name
+        self.stopper.hear()
         if step.file is not None:
             return files.read(step.file).header, True
         if header := self.find(step):
@@ -143,6 +144,7 @@ class Runner:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
         module = import_module(stage.module) if stage.module else None
         watch = SnapshotWatch(self.store, step, self.compute, self.restart, self.stopper, progress)
+        self.stopper.hear()
         recorder = Recorder()
         if step.make is not None:
             data = step.make()
@@ -150,6 +152,8 @@ class Runner:
             assert stage.compute is not None
             with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
                 data = stage.compute(module, inputs, step.config, self.compute, watch)
+        if not (self.stopper.holding or stage.resumable(step.config)):
+            self.stopper.hear()
         # What is made from a stand-in is marked with the name of the dataset that it stands for.
         if names := {made.summary["standin"] for made in inputs.values() if "standin" in made.summary}:
             data.summary["standin"] = names.pop()

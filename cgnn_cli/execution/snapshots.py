@@ -40,6 +40,7 @@ class SnapshotWatch(Watch):
         self, store: Store, step: Step, compute: ComputeConfig, restart: bool, stopper: Stopper, show: Show
     ) -> None:
         self.store, self.key, self.algorithm = store, step.key, step.stage.algorithm
+        self.resumable = step.config is not None and step.stage.resumable(step.config)
         self.compute, self.restart, self.stopper, self.show = compute, restart, stopper, show
         self.path = store.root / PARTIAL / f"{step.key}.h5"
         self.metrics = store.root / "runs" / step.key / "metrics.jsonl"
@@ -48,6 +49,8 @@ class SnapshotWatch(Watch):
         check_tensorboard(compute)
 
     def progress(self, done: int, total: int, message: str) -> None:
+        if not self.resumable:  # others save their state first
+            self.stopper.hear()
         self.show(done, total, message)
 
     def resume(self) -> Snapshot | None:
@@ -66,6 +69,7 @@ class SnapshotWatch(Watch):
             return None
         header = artifact.header
         if header.key != self.key or header.algorithm != self.algorithm:
+            self.store.warn(f"the saved state {self.path} is not used: it belongs to another run, {header.key[:12]}")
             return None
         self._say_differences(header)
         return Snapshot(artifact.elements, header.summary)

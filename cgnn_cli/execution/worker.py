@@ -23,7 +23,7 @@ from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.sharing import SharedArrays
 from cgnn_cli.extensions import load_extensions
 from cgnn_cli.redaction import redacted
-from cgnn_cli.signals import Stopper
+from cgnn_cli.signals import STOPPER, Stopper, ignore_interrupts
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 
@@ -65,10 +65,10 @@ class Listener(threading.Thread):
         for line in self.channel:
             task = json.loads(line)
             if task["kind"] == "stop":
-                self.stopper.received = signal.SIGTERM
+                self.stopper.note(signal.SIGTERM)
             else:
                 self.tasks.put(task)
-        self.stopper.received = signal.SIGTERM
+        self.stopper.note(signal.SIGTERM)
         shutil.rmtree(self.folder, ignore_errors=True)  # nobody else does it if the pool was killed
         self.tasks.put(None)
 
@@ -82,17 +82,6 @@ def take_over_streams() -> tuple[TextIO, TextIO]:
     output = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return sys.stdin, output
-
-
-def note_signals(stopper: Stopper) -> None:
-    """A scheduler signals every process of a job: this one saves its state. Ctrl-C is the pool's to handle."""
-
-    def note(number: int, frame: object) -> None:
-        stopper.received = number
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, note)
-    signal.signal(signal.SIGUSR1, note)
 
 
 def obtain(runner: Runner, speaker: Speaker, task: dict[str, Any]) -> None:
@@ -115,8 +104,8 @@ def obtain(runner: Runner, speaker: Speaker, task: dict[str, Any]) -> None:
 
 def main() -> None:
     """Work until there is nothing more to be told."""
-    stopper = Stopper()
-    note_signals(stopper)
+    stopper = STOPPER
+    ignore_interrupts(stopper)
     load_extensions()
     source, output = take_over_streams()
     setup = json.loads(source.readline())

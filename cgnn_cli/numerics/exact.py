@@ -8,6 +8,7 @@ h(i, j) = (y_j - y_i) / pi_j: two triangular solves a target.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +19,19 @@ from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
+from cgnn_cli.apart import PROCESS_BYTES, Apart, Arrays, Telling
 from cgnn_cli.errors import NumericalError, ResourceError
 from cgnn_cli.numerics.csr import ones_on
 from cgnn_cli.numerics.walk import Walk
+from cgnn_cli.watch import Watch
 
 BLOCK_BYTES = 1 << 26
 FACTOR_ENTRY = 32  # bytes: value and row number, and room to grow the factors
 MOST_WORK = 2e11  # multiplications: minutes
+# What takes longer than about half a second is done in a process of its own, which can be ended.
+LONG_INVERSE = 1500  # states
+LONG_FACTORS = 1e8  # multiplications
+PROBE_SIZE, PROBE_SHARE = 768, 0.5  # of a product that tells how fast LAPACK is here; an inverse is not as fast
 RESIDUAL_LIMIT = 1e-12  # of a solve with the factors, relative to the solution and the right-hand side
 
 
@@ -56,11 +63,25 @@ class ByGoal:
         return ungrouped[:half], ungrouped[half:]
 
 
-def fundamental_matrix(walk: Walk, perron: np.ndarray) -> np.ndarray:
+def fundamental_matrix(walk: Walk, perron: np.ndarray, watch: Watch | None = None) -> np.ndarray:
     """Z = (I - P + 1 pi^T)^-1."""
-    system = -walk.to_dense()
+    if walk.size <= LONG_INVERSE:
+        return _inverse(_fill_system(np.empty((walk.size, walk.size)), walk, perron))
+    apart = Apart(matrix=("f8", (walk.size, walk.size)))
+    _fill_system(apart.arrays["matrix"], walk, perron)
+    return apart.call(f"{__name__}:invert", (watch or Watch()).progress)["matrix"]
+
+
+def _fill_system(system: np.ndarray, walk: Walk, perron: np.ndarray) -> np.ndarray:
+    """I - P + 1 pi^T."""
+    np.negative(walk.to_dense(), out=system)
     system[np.diag_indices_from(system)] += 1
     system += perron
+    return system
+
+
+def _inverse(system: np.ndarray) -> np.ndarray:
+    """The inverse of a matrix, which is lost."""
     try:
         with warnings.catch_warnings():
             # Newer releases of scipy only warn of a matrix that is singular to working precision.
@@ -71,18 +92,34 @@ def fundamental_matrix(walk: Walk, perron: np.ndarray) -> np.ndarray:
     return inverse
 
 
+def invert(arrays: Arrays, telling: Telling) -> None:
+    """In a process of its own: put the inverse in the place of a matrix. LAPACK does not say how far it is."""
+    matrix, probe = arrays["matrix"], np.ones((PROBE_SIZE, PROBE_SIZE))
+    begun = time.perf_counter()
+    probe @ probe
+    seconds = (time.perf_counter() - begun) * (len(matrix) / PROBE_SIZE) ** 3 / PROBE_SHARE
+    telling.expect(seconds, f"seconds, roughly, of a dense solve over {len(matrix):,} states")
+    matrix[...] = _inverse(matrix)
+
+
 def dense_bytes(size: int) -> int:
-    """Memory for a dense solve over `size` states: the matrix, its inverse, and what LAPACK works in."""
-    return 3 * 8 * size**2
+    """Memory for a dense solve over `size` states: the matrix, its inverse, what LAPACK works in, and its process."""
+    return 3 * 8 * size**2 + (PROCESS_BYTES if size > LONG_INVERSE else 0)
 
 
 def exact_hitting(
-    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, *, memory: int
+    walk: Walk,
+    perron: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    *,
+    memory: int,
+    watch: Watch | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """h(source, target) and h(target, source) in expected steps, or a refusal where `memory` bytes will not do."""
     if dense_bytes(walk.size) > memory:
-        return _sparse_hitting(walk, perron, source, target, memory)
-    matrix = fundamental_matrix(walk, perron)
+        return _sparse_hitting(walk, perron, source, target, memory, watch or Watch())
+    matrix = fundamental_matrix(walk, perron, watch)
     diagonal = np.diagonal(matrix)
     there = (diagonal[target] - matrix[source, target]) / perron[target]
     back = (diagonal[source] - matrix[target, source]) / perron[source]
@@ -90,7 +127,7 @@ def exact_hitting(
 
 
 def _sparse_hitting(
-    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, memory: int
+    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, memory: int, watch: Watch
 ) -> tuple[np.ndarray, np.ndarray]:
     """The same by sparse factors, where a bound of their size and of the work allows it."""
     pairs = ByGoal.of(source, target)
@@ -110,14 +147,39 @@ def _sparse_hitting(
         )
     position = np.full(walk.size, len(states))  # the row of a state; the ground's is one past the end, y = 0
     position[states] = np.arange(len(states))
-    hitting = np.empty(len(pairs.starts))
-    for block, y in _potentials(system, position[pairs.goals], perron[pairs.goals]):
+    arrays = {
+        "data": system.data,
+        "indices": system.indices,
+        "indptr": system.indptr,
+        "goals": position[pairs.goals],
+        "visits": perron[pairs.goals],
+        "starts": position[pairs.starts],
+        "bounds": pairs.bounds,
+        "hitting": np.empty(len(pairs.starts)),
+    }
+    if work > LONG_FACTORS:
+        apart = Apart(**{name: (array.dtype.str, array.shape) for name, array in arrays.items()})
+        for name, array in arrays.items():
+            apart.arrays[name][...] = array
+        arrays = apart.call(f"{__name__}:hit_goals", watch.progress)
+    else:
+        hit_goals(arrays, watch)
+    return pairs.split(arrays["hitting"])
+
+
+def hit_goals(arrays: Arrays, telling: Telling | Watch) -> None:
+    """Fill in the hitting times of each goal from its starts, by sparse factors of the system."""
+    goals, starts, bounds, visits = (arrays[name] for name in ("goals", "starts", "bounds", "visits"))
+    count = len(arrays["indptr"]) - 1
+    system = csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(count, count))
+    telling.progress(0, len(goals), "nodes solved by sparse factors")
+    for block, y in _potentials(system, goals, visits):
         grounded = np.vstack([y, np.zeros(y.shape[1])])
         for column, number in enumerate(block):
-            goal = pairs.goals[number]
-            values = grounded[position[goal], column] - grounded[position[pairs.starts_of(number)], column]
-            hitting[pairs.bounds[number] : pairs.bounds[number + 1]] = values / perron[goal]
-    return pairs.split(hitting)
+            entries = slice(bounds[number], bounds[number + 1])
+            values = grounded[goals[number], column] - grounded[starts[entries], column]
+            arrays["hitting"][entries] = values / visits[number]
+        telling.progress(block.stop, len(goals), "nodes solved by sparse factors")
 
 
 def _envelope(system: csc_array) -> np.ndarray:

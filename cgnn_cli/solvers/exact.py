@@ -6,5 +6,5 @@ from cgnn_cli.solvers.solution import Allowance, Pairs, Solution
 
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
-    there, back = exact_hitting(*pairs.system, memory=allowance.memory)
+    there, back = exact_hitting(*pairs.system, memory=allowance.memory, watch=allowance.watch)
     return Solution(there, back, there + back)

@@ -14,6 +14,7 @@ from cgnn_cli import __version__
 from cgnn_cli.printable import printable
 from cgnn_cli.redaction import recorded_command, redacted_command
 
+PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)  # a dense solve has one of its own
 LIBRARIES = ("numpy", "scipy", "h5py", "torch", "torch-geometric", "joblib", "typer", "rich")
 
 
@@ -75,7 +76,7 @@ class Recorder:
         return {
             "started": self._started.isoformat(timespec="microseconds"),
             "seconds": round(time.perf_counter() - self._clock, 4),
-            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+            "peak_rss_bytes": 1024 * max(resource.getrusage(who).ru_maxrss for who in PROCESSES),
             "command": printable(redacted_command([_program(), *sys.argv[1:]])),
             "host": platform.node(),
             "revision": source_revision(),

@@ -38,7 +38,7 @@ def start(
     *arguments: object, patch: str = "", stdout: int = subprocess.PIPE, environment: dict[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """Start `cgnn`; `patch` is Python code that runs before it, in its process."""
-    code = f"{patch}\nfrom cgnn_cli.commands.main import main\nmain()"
+    code = f"{patch}\nfrom cgnn_cli.__main__ import main\nmain()"
     program = ["-c", code] if patch else ["-m", "cgnn_cli"]
     return subprocess.Popen(
         [sys.executable, *program, *map(str, arguments)],
