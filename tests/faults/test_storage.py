@@ -19,6 +19,7 @@ from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 from tests.faults.processes import (
     COMMUTE,
+    WITHOUT_PRIVILEGES,
     artifacts_of,
     assert_nothing_half_written,
     payload_of,
@@ -28,12 +29,6 @@ from tests.faults.processes import (
 from tests.front_door import FrontDoor
 from tests.store.samples import sample
 
-# Root may write anywhere, unless the process gives up its capabilities (capset, version 3, all sets empty).
-WITHOUT_PRIVILEGES = """
-import ctypes
-header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-assert ctypes.CDLL(None).capset(header, nothing) == 0
-"""
 SWEEP = """
 import resource, sys
 from pathlib import Path
