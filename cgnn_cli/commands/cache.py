@@ -89,7 +89,7 @@ def verify_cache(
         rows.append({"stage": stage, "key": key, "sound": result == SOUND, "result": result})
         table.add_row(stage, key[:12], result, style=None if result == SOUND else "red")
         if result in (NEWER, FOREIGN):
-            session.talker.note(f"{reason}; it was not verified, and stays")
+            session.talker.note(reason)
         elif result == UNREADABLE:
             failures.append(reason)
     counts = Counter(row["result"] for row in rows)

@@ -102,7 +102,7 @@ def verify(store: Store, stage: str, key: str) -> tuple[str, str] | None:
             return SOUND, ""
         return (FOREIGN, f"{path} is empty") if path.exists() and not path.stat().st_size else (DAMAGED, "")
     except NewerFormatError as error:
-        return NEWER, error.message
+        return NEWER, f"{error.message}; it stays as it is (upgrade cgnn to verify it)"
     except ForeignError as error:
         return FOREIGN, error.message
     except ResourceError as error:

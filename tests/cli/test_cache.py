@@ -315,7 +315,7 @@ def test_gc_while_another_process_computes(cgnn: FrontDoor, store: Store) -> Non
     assert_nothing_half_written(store.root)
 
 
-def test_gc_again_and_again_beside_running_stages(cgnn: FrontDoor, store: Store) -> None:
+def test_case_13_gc_again_and_again_beside_running_stages(cgnn: FrontDoor, store: Store) -> None:
     processes: list[subprocess.Popen[str]] = [
         start("eval", "--dataset", "tiny", "--store", "store", "--solver", "svd", "--rank", rank, *LEARNING, "--json")
         for rank in (2, 3)
@@ -324,6 +324,24 @@ def test_gc_again_and_again_beside_running_stages(cgnn: FrontDoor, store: Store)
         cgnn.ok("cache", "gc", "-q", *STORE)
     for process in processes:
         assert finish(process).json["key"]
+    assert_nothing_half_written(store.root)
+
+
+def test_case_13_gc_again_and_again_beside_imports_and_unpacking(cgnn: FrontDoor, store: Store) -> None:
+    cgnn.ok("cache", "pack", key_of(store, "eval"), "-o", "a.tar", *STORE)
+    for path in (store.root / "datasets").iterdir():  # so that nothing but the pack keeps what it brings
+        path.unlink()
+    commands = [("cache", "unpack", "a.tar", *STORE)]
+    for seed in (5, 6):
+        edges, _ = write_graph(Path(), seed=seed)
+        commands.append(("data", "import", f"mine{seed}", "--edges", edges, *STORE))
+    processes = [start(*command) for command in commands]
+    while any(process.poll() is None for process in processes):
+        cgnn.ok("cache", "gc", "-q", *STORE)
+    assert [finish(process).code for process in processes] == [0, 0, 0]
+    cgnn.ok("cache", "gc", *STORE)
+    for name in ("tiny", "mine5", "mine6"):
+        assert cgnn.ok("rewire", "--dataset", name, *STORE)
     assert_nothing_half_written(store.root)
 
 

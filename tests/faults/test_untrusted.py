@@ -46,7 +46,7 @@ def element(file: h5py.File, name: str, item: h5py.Dataset | None = None) -> Non
 
 @pytest.mark.parametrize("given", ORDER)
 @pytest.mark.parametrize("target", COMMANDS)
-def test_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Path, cgnn: FrontDoor) -> None:
+def test_case_22_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Path, cgnn: FrontDoor) -> None:
     (path,) = artifacts_of(full, given)
     command = (target, "--input", path, "--store", full)
     if given not in ("operators", "fit") and ORDER.index(given) < ORDER.index(target):
@@ -57,7 +57,7 @@ def test_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Pa
     assert artifacts_of(full) == before
 
 
-def test_artifacts_of_two_graphs_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
+def test_case_23_artifacts_of_two_graphs_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
     edges, labels = write_graph(Path(), seed=1)
     other = cgnn.ok("data", "import", "other", "--edges", edges, "--labels", labels, "--store", full, "--json").json
     (graph,), (commute,) = (
@@ -68,7 +68,7 @@ def test_artifacts_of_two_graphs_are_not_mixed(full: Path, cgnn: FrontDoor) -> N
         assert "different graphs" in message and graph.stem[:12] in message and other["key"][:12] in message
 
 
-def test_artifacts_of_two_chains_of_one_graph_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
+def test_case_23_artifacts_of_two_chains_of_one_graph_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
     (commute,) = artifacts_of(full, "commute")
     tiny = ("--dataset", "tiny", "--store", full)
     for other in (
@@ -94,13 +94,13 @@ def test_an_artifact_without_its_graph_names_what_is_missing(full: Path, cgnn: F
 # --- versions and foreign files --------------------------------------------------------------------------------------
 
 
-def test_newer_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
+def test_case_19_a_newer_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
     newer = crafted(artifacts_of(full, "dilap")[0], lambda file: file.attrs.modify("encoding-version", "3"))
     message = cgnn.fails(4, "commute", "--input", newer, "--store", full)
     assert "artifact format 3, this cgnn reads up to 1" in message and "upgrade" in message
 
 
-def test_newer_npz_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
+def test_case_19_a_newer_npz_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
     artifact = sample("dilap")
     text = {"type": "cgnn-dilap", "version": 3, "header": artifact.header.to_json(), "header-sha256": ""}
     np.savez("newer.npz", **{files.NPZ_HEADER: np.frombuffer(json.dumps(text).encode(), dtype=np.uint8)})  # type: ignore[arg-type]
