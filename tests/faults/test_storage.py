@@ -61,7 +61,7 @@ def files_in(store: Path) -> set[Path]:
 # --- full ------------------------------------------------------------------------------------------------------------
 
 
-def test_full_disk_ends_a_real_process_with_7_and_leaves_nothing(
+def test_case_04_a_full_disk_ends_a_real_process_with_7_and_leaves_nothing(
     upstream: Path, payloads: dict[str, str], cgnn: FrontDoor
 ) -> None:
     before = files_in(upstream)
@@ -75,7 +75,7 @@ def test_full_disk_ends_a_real_process_with_7_and_leaves_nothing(
     assert payload_of(cgnn.ok(*COMMUTE).json["artifact"]) == payloads["commute"]
 
 
-def test_wherever_the_disk_fills_up_it_is_an_error_or_a_whole_artifact() -> None:
+def test_case_04_wherever_the_disk_fills_up_it_is_an_error_or_a_whole_artifact() -> None:
     """At any size of the file: HDF5 must neither crash nor leave a file that looks finished."""
     limits = [0, 1, 100, 800, 2000, 4000, 8000, 16_000, 20_000, 1_000_000]
     process = subprocess.run(
