@@ -103,8 +103,10 @@ def test_f11_json_and_pipes_keep_the_meaning(cgnn: FrontDoor) -> None:
     result = cgnn.ok("explain", HOSTILE[2], "--json")
     assert not UNPRINTABLE.search(result.out.removesuffix("\n")) and result.json["summary"]["node"] == HOSTILE[2]
     Path("pairs.csv").write_text(f"source,target\n{HOSTILE[0]},{HOSTILE[3]}\n")
-    assert cgnn.ok("commute", "--dataset", "mine", "--pairs", "pairs.csv").out.split("\n")[1].startswith(
-        f"{HOSTILE[0]},{HOSTILE[3]},"
+    assert (
+        cgnn.ok("commute", "--dataset", "mine", "--pairs", "pairs.csv")
+        .out.split("\n")[1]
+        .startswith(f"{HOSTILE[0]},{HOSTILE[3]},")
     )
 
 

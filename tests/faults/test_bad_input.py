@@ -291,8 +291,9 @@ def test_case_43_cuda_asked_but_absent(cgnn: FrontDoor, monkeypatch: pytest.Monk
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     line = cgnn.fails(2, "train", "--dataset", "demo", "--device", device, *SHORT)
     assert "--device cpu" in line
-    cgnn.ok("train", "--dataset", "demo", "--split", 0, *SHORT)  # what is there needs no device
-    assert cgnn.ok("train", "--dataset", "demo", "--split", 0, *SHORT, "--device", device, "--json").json["cache"] == "hit"
+    train = ("train", "--dataset", "demo", "--split", 0, *SHORT, "--json")
+    cgnn.ok(*train)
+    assert cgnn.ok(*train, "--device", device).json["cache"] == "hit"  # what is there needs no device
 
 
 def computed() -> set[str]:
