@@ -32,6 +32,9 @@ class Reporter(Protocol):
     def progress(self, done: int, total: int, message: str) -> None: ...
 
 
+LOADS = 10  # of an artifact that others make and remove all the time
+
+
 @dataclass
 class Runner:
     """Carries out plans over a store: what is there is found, what is missing is computed and published.
@@ -99,12 +102,28 @@ class Runner:
             except (UpstreamError, CorruptError):
                 if step.file is not None:
                     raise
-                # It was there a moment ago: a purge of the disk, or another process that put it into quarantine.
-                del self._done[step.key]
-                self._found.pop(step.key, None)
-                header, _ = self.obtain(step)
-                self._data.setdefault(step.key, self._load(step, header))
+                self._load_again(step)
         return self._data[step.key]
+
+    def _load_again(self, step: Step) -> None:
+        """Load what was there a moment ago: a clean-up, a purge, or another process's quarantine was faster.
+
+        It is read under its lock, where no clean-up can come between; what is not there is made again.
+        """
+        for _ in range(LOADS):
+            del self._done[step.key]
+            self._found.pop(step.key, None)
+            with self.store.lock(step.stage.name, step.key):
+                if header := self.find(step):
+                    self._data[step.key] = self._load(step, header)
+                    self._done[step.key] = header, True
+                    return
+            self.obtain(step)
+            if step.key in self._data:  # computed here
+                return
+        raise UpstreamError(
+            f"{step.stage.name} {step.key[:12]} vanishes from the store again and again", "stop what removes it there"
+        )
 
     def operators(self, trained: Step) -> Operators:
         """The operators that a training reads, as one."""

@@ -291,6 +291,49 @@ def test_case_43_cuda_asked_but_absent(cgnn: FrontDoor, monkeypatch: pytest.Monk
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     line = cgnn.fails(2, "train", "--dataset", "demo", "--device", device, *SHORT)
     assert "--device cpu" in line
+    train = ("train", "--dataset", "demo", "--split", 0, *SHORT, "--json")
+    cgnn.ok(*train)
+    assert cgnn.ok(*train, "--device", device).json["cache"] == "hit"  # what is there needs no device
+
+
+def computed() -> set[str]:
+    """The stages of which the store has something; the graph of the demo is made to see how many splits it has."""
+    return {path.parent.name for path in Path(".cgnn").rglob("*.h5")} - {"graph"}
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "arguments"),
+    [
+        (2, "has no CUDA", ("train", "--device", "cuda")),
+        (2, "has no CUDA", ("eval", "--device", "cuda:1", "--jobs", 2)),
+        (2, "has no CUDA", ("run", "--device", "cuda")),
+        (2, "has no CUDA", ("predict", "--device", "cuda", "--output", "x.csv")),
+        (2, "has no CUDA", ("sweep", "--device", "cuda", "--set", "train.layers=1,2")),
+        (2, "tensorboard", ("train", "--tensorboard")),
+        (2, "splits 0 to 4", ("train", "--split", 5)),
+        (2, "splits 0 to 4", ("sweep", "--split", 5, "--set", "train.layers=1,2")),
+        (2, "nix/x.toml", ("sweep", "--record", "nix/x.toml", "--set", "train.layers=1,2")),
+        (2, "broken.toml", ("sweep", "--record", "broken.toml", "--set", "train.layers=1,2")),
+        (2, "nix/x.csv", ("predict", "--output", "nix/x.csv")),
+        (2, "nix/x.npz", ("predict", "--output", "x.csv", "--embeddings", "nix/x.npz")),
+        (2, "nix/x.svg", ("explain", "0", "--figure", "nix/x.svg")),
+        (2, ".svg or .png", ("explain", "0", "--figure", "x.pdf")),
+        (3, "no node 'nix'", ("explain", "nix")),
+        (3, "nix.csv", ("commute", "--pairs", "nix.csv")),
+        (3, "'nix' is no node", ("commute", "--pairs", "pairs.csv")),
+        (2, "--batch-norm", ("train", "--model", "cgnn", "--batch-nodes", 10, "--batch-norm")),
+        (2, "--scale median", ("commute", "--proximity", "inverse", "--scale", "median")),
+    ],
+)
+def test_f29_refusals_that_need_no_computing_come_first(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, code: int, said: str, arguments: tuple[object, ...]
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    monkeypatch.setattr("cgnn_cli.execution.snapshots.find_spec", lambda name: None)
+    Path("broken.toml").write_text("[")
+    Path("pairs.csv").write_text("0,1\nnix,2\n")
+    assert said in cgnn.fails(code, *arguments, "--dataset", "demo")
+    assert computed() == set()
 
 
 def test_case_43_cuda_out_of_memory(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,6 +412,71 @@ def test_case_45_a_working_folder_that_is_gone() -> None:
     assert result.returncode == 2 and "Traceback" not in result.stderr, result
     elsewhere = subprocess.run(["bash", "-c", f"{script} --store {os.getcwd()}/kept"], capture_output=True, check=False)
     assert elsewhere.returncode == 0, elsewhere
+
+
+@pytest.fixture
+def latin(ring: None) -> str:
+    """A name that is not UTF-8, as Python takes it from the command line; there is a file of edges of that name."""
+    name = os.fsdecode(b"k\xe4nten")
+    try:
+        Path("edges.csv").rename(f"{name}.csv")
+    except OSError:
+        pytest.skip("this disk takes only UTF-8")
+    return name
+
+
+def test_f15_files_and_stores_with_names_that_are_not_utf8(cgnn: FrontDoor, latin: str) -> None:
+    store = ("--store", latin)
+    files = ("--edges", f"{latin}.csv", "--labels", "labels.csv", "--split-ratio", "1/1/1")
+    made = cgnn.ok("data", "import", "mine", *files, *store, "--json")
+    assert made.json["artifact"].startswith(str(Path(latin).absolute())) and r"k\xe4nten.csv" in made.err
+    train = ("run", "--dataset", "mine", *SHORT, "--split", 0, *store, "--json")
+    assert (cgnn.ok(*train).json["cache"], cgnn.ok(*train).json["cache"]) == ("miss", "hit")
+    key = cgnn.ok("commute", "--dataset", "mine", *store, "--json").json["key"]
+    header = cgnn.ok("show", key, *store, "--json").json["header"]
+    assert r"--store 'k\xe4nten'" in header["provenance"]["command"]
+    assert r"k\xe4nten" in cgnn.ok("show", key, *store).out
+    cgnn.ok("explain", "a", *store, "--figure", f"{latin}.svg")
+    cgnn.ok("export", key, "--to", "parquet", "--output", f"{latin}.parquet", *store, "--json")
+    cgnn.ok("cache", "pack", key, "--output", f"{latin}.tar", *store, "--json")
+    cgnn.ok("cache", "unpack", f"{latin}.tar", "--store", f"{latin}2")
+    cgnn.ok("cache", "verify", *store)
+    report = ("report", "--output", latin, "--title", latin, "--format", "html,md,tex,csv,json", *store, "--json")
+    assert r"k\xe4nten" not in cgnn.ok(*report).out
+    assert json.loads(Path(latin, "report.json").read_text())
+    sweep = ("sweep", "--dataset", "mine", "--set", "train.hidden=2,3", "--epochs", 1, "--split", 0, *store)
+    cgnn.ok(*sweep, "--record", f"{latin}.toml", "--json")
+    cgnn.ok("train", "--dataset", "mine", "--preset", f"{latin}.toml", "--split", 0, *store, "--json")
+
+
+def test_f15_names_that_are_not_utf8_in_errors(cgnn: FrontDoor, latin: str) -> None:
+    missing = f"no{latin}"
+    for code, arguments in (
+        (3, ("data", "import", "mine", "--edges", missing)),
+        (2, ("data", "import", missing, "--edges", f"{latin}.csv")),
+        (2, ("rewire", "--dataset", missing)),
+        (2, ("config", "show", "--config", missing)),
+        (2, ("train", "--dataset", "demo", "--preset", f"{missing}.toml")),
+        (4, ("show", missing)),
+        (4, ("commute", "--input", missing)),
+        (2, (missing,)),
+        (2, ("rewire", f"--{missing}")),
+        (2, ("train", "--dataset", "demo", "--set", f"train.lr={missing}")),
+    ):
+        assert "nok\\" in (line := cgnn.fails(code, *arguments)) and line.isascii()
+
+
+def test_f15_standard_output_has_the_bytes_of_a_name(latin: str) -> None:
+    command = [sys.executable, "-m", "cgnn_cli", "rewire", "--dataset", "demo", "--store", latin]
+    result = subprocess.run(command, capture_output=True, check=False)
+    assert result.returncode == 0 and Path(os.fsdecode(result.stdout.rstrip(b"\n"))).exists()
+
+
+def test_case_45_markup_in_names(cgnn: FrontDoor, ring: None) -> None:
+    Path("edges.csv").rename("[red]edges.csv")
+    said = cgnn.ok("data", "import", "mine", "--edges", "[red]edges.csv", "--store", "[/red]").err
+    assert "[red]edges.csv: no header" in said
+    assert "[/nix]" in cgnn.fails(2, "rewire", "--dataset", "[/nix]")
 
 
 def test_case_45_very_long_paths(cgnn: FrontDoor) -> None:

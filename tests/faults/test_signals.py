@@ -44,7 +44,7 @@ def test_signal_while_publishing(
 
 
 @pytest.mark.parametrize("command", [COMMUTE, ("--help",)], ids=lambda command: command[0])
-def test_reader_that_went_away(command: tuple[str, ...], full: Path) -> None:
+def test_case_24_a_reader_that_went_away(command: tuple[str, ...], full: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     process = start(*command, stdout=writer)
