@@ -106,10 +106,10 @@ def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:
     """Exact times of the pairs in a file, as CSV."""
     from cgnn_cli.artifact_tables import write_csv
 
-    ((header, hit),) = session.workspace.obtain(walk)
     source, target, notes = session.workspace.read_pairs(walk, file)
     for note in notes:
         session.talker.note(note)
+    ((header, hit),) = session.workspace.obtain(walk)
     found = session.workspace.pair_times(walk, source, target)
     if outside := sum(map(math.isnan, found.times)):
         session.talker.note(f"{outside:,} pairs are outside the walk and have no times")

@@ -16,7 +16,8 @@ class ImportOptions(StageConfig):
     """The user's files and how they are taken. A column is a name in the header, or a number counted from 1.
 
     `header` says for all text files whether their first row is one; None: it is detected for each. `comment` is what
-    lines to skip start with; None: # or %, before the first row only. `impute` is for features that are NaN or infinite. `relabel` takes the node numbers of arrays as ids, like those of text.
+    lines to skip start with; None: # or %, before the first row only. `impute` is for features that are NaN or
+    infinite. `relabel` takes the node numbers of arrays as ids, like those of text.
     """
 
     stage: ClassVar[str] = "import"
