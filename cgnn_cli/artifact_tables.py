@@ -17,7 +17,7 @@ from cgnn_cli.store.provenance import shareable
 from cgnn_cli.store.store import Store
 
 Columns = dict[str, Iterable[Any]]
-PLAIN = re.compile(r'[^\s"#%,;](?:[^"\n\r\t,;\0]*[^\s",;\0])?')  # what every reader takes for itself without quotes
+PLAIN = re.compile(r'[^\s"#%,;\0](?:[^"\n\r\t,;\0]*[^\s",;\0])?')  # what every reader takes for itself without quotes
 NEVER_IN_CSV = re.compile(r"[\n\r\0]")
 
 

@@ -1,11 +1,28 @@
 """Commands run in a process that file permissions hold for, also where the tests run as root."""
 
 import ctypes
+import json
 import os
 import subprocess
 import sys
 
+from tests.front_door import Result
+
 PR_CAPBSET_DROP, DAC_OVERRIDE, DAC_READ_SEARCH = 24, 1, 2
+RUN_ALL = """
+import contextlib, io, json, sys
+from cgnn_cli.commands.main import main
+results = []
+for command in json.load(sys.stdin):
+    sys.argv, out, err, code = ["cgnn", *command], io.StringIO(), io.StringIO(), None
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as stop:
+            code = stop.code
+    results.append([code, out.getvalue(), err.getvalue()])
+print(json.dumps(results))
+"""
 
 
 def _drop_root_rights() -> None:
@@ -16,8 +33,11 @@ def _drop_root_rights() -> None:
             raise OSError(ctypes.get_errno(), "prctl")
 
 
-def run_unprivileged(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own, which cannot read or write what its user may not."""
-    command = [sys.executable, "-m", "cgnn_cli", *map(str, arguments)]
+def run_unprivileged(*commands: tuple[str, ...]) -> list[Result]:
+    """Run commands one after another in a process of their own, which cannot read or write what its user may not."""
     drop = _drop_root_rights if os.geteuid() == 0 else None
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, preexec_fn=drop)
+    process = [sys.executable, "-c", RUN_ALL]
+    done = subprocess.run(
+        process, input=json.dumps(commands), capture_output=True, text=True, timeout=120, check=True, preexec_fn=drop
+    )
+    return [Result(*found) for found in json.loads(done.stdout)]

@@ -108,6 +108,7 @@ def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:
     source, target, notes = session.workspace.read_pairs(walk, file)
     for note in notes:
         session.talker.note(note)
+    ((header, hit),) = session.workspace.obtain(walk)
     found = session.workspace.pair_times(walk, source, target)
     ((header, hit),) = session.workspace.obtain(walk)
     if outside := sum(map(math.isnan, found.times)):

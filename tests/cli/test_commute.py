@@ -132,6 +132,34 @@ def test_pairs(cgnn: FrontDoor) -> None:
     assert "--pairs" in cgnn.fails(2, "commute", "--dataset", "friends", "--pairs", "pairs.csv", "--rank", 3)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("eve,fay\n", "pairs.csv, line 1: 'eve' is no node"),
+        ("source,target\n", "pairs.csv, line 1: 'source' is no node"),
+        ("eve,fay\nann,bob\n", "pairs.csv, line 1: 'eve' is no node"),
+        ("source,target\nann,bob\n\nbob,eve\n", "pairs.csv, line 4: 'eve' is no node"),
+        ("source,bob\nann,bob\n", "pairs.csv, line 1: 'source' is no node"),
+    ],
+)
+def test_f20_unknown_ids_in_pairs_are_errors(cgnn: FrontDoor, text: str, said: str) -> None:
+    write_friends()
+    cgnn.ok("data", "import", "friends", "--edges", "edges.csv", "--no-header", "-q")
+    Path("pairs.csv").write_text(text)
+    assert said in cgnn.fails(3, "commute", "--dataset", "friends", "--pairs", "pairs.csv")
+
+
+def test_f20_pairs_of_any_kind_and_what_was_taken_of_them(cgnn: FrontDoor) -> None:
+    write_friends()
+    cgnn.ok("data", "import", "friends", "--edges", "edges.csv", "--no-header", "-q")
+    Path("pairs.csv").write_text("# two\nwhen,target,source\n1,ann,bob\n2,bob,ann\n")
+    result = cgnn.ok("commute", "--dataset", "friends", "--pairs", "pairs.csv", "--json").json
+    assert [(row["source"], row["target"]) for row in result["summary"]["pairs"]] == [("bob", "ann"), ("ann", "bob")]
+    assert "1 comment line(s) skipped" in result["warnings"][0] and "is the header" in result["warnings"][1]
+    np.save("pairs.npy", np.array([[0, 1], [1500, 2], [3, 4]]))
+    assert "pairs.npy, row 1: '1500' is no node" in cgnn.fails(3, *DEMO, "--pairs", "pairs.npy")
+
+
 def test_pairs_and_the_rest_of_the_command(cgnn: FrontDoor) -> None:
     Path("pairs.csv").write_text("0,1\n")
     pairs = ("--pairs", "pairs.csv")

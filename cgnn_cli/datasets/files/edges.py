@@ -87,7 +87,12 @@ def read_pairs(path: Path, known: Set[str], reading: Reading) -> tuple[list[str]
     else:
         table = parse_table(content, path, reading)
         _check_width(table)
-    if table.header is None and not known & set(table.row(0)[:2]) and _looks_like_header(table, [0, 1]):
+    if (
+        table.header is None
+        and table.row_count > 1
+        and not known & set(table.row(0))
+        and _looks_like_header(table, [0, 1])
+    ):
         table = table.take_header(True, reading)
     source, target = table.named(SOURCE_WORDS, 0), table.named(TARGET_WORDS, 1)
     for column in {source, target}:
@@ -106,10 +111,9 @@ def _as_column(ids: Ids) -> Column:
 
 
 def _looks_like_header(table: Table, places: list[int]) -> bool:
-    """Whether the first row names the columns, or at least those of the ids as source and target."""
-    titles = [table.row(0)[place].strip().lower() for place in places]
-    ends = len(titles) == 2 and titles[0] in SOURCE_WORDS and titles[1] in TARGET_WORDS
-    return ends or looks_like_header(table, places)
+    """Whether the first row names the columns, or at least one as source and one as target."""
+    titles = {title.strip().lower() for title in table.row(0)}
+    return bool(titles & set(SOURCE_WORDS) and titles & set(TARGET_WORDS)) or looks_like_header(table, places)
 
 
 def _check_width(table: Table) -> None:

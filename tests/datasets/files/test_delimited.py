@@ -1,4 +1,4 @@
-"""Delimited text through Arrow: the same as a simple parser finds character by character, and the line that fails."""
+"""Delimited text through Arrow: the same as a parser finds character by character, and wrong lines."""
 
 import sys
 from pathlib import Path
