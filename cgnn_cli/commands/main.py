@@ -109,10 +109,8 @@ def _report(error: BaseException) -> int:
     if os.environ.get("CGNN_DEBUG"):
         import traceback
 
-        lines = redacted("".join(traceback.format_exception(error))).split("
-")
-        sys.stderr.write("
-".join(map(printable, lines)))
+        lines = redacted("".join(traceback.format_exception(error))).split("\n")
+        sys.stderr.write("\n".join(map(printable, lines)))
     if isinstance(error, CgnnError):
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
