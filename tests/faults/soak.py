@@ -20,7 +20,7 @@ from random import Random
 
 import psutil
 
-from tests.faults.processes import artifacts_of, payload_of, run, wait_for
+from tests.faults.processes import artifacts_of, payload_of, wait_for
 
 SHARE_OF_DRIVERS = 0.3
 SPLITS = 2
@@ -59,11 +59,21 @@ def sweep(trainings: int, store: Path, jobs: int = 2) -> list[object]:
     return ["sweep", "--dataset", "demo", *splits, *tiny, "--jobs", jobs, "--store", store, "--json", "--quiet"]
 
 
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "cgnn_cli", *map(str, arguments)]
+
+
+def complete(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end, however long it takes."""
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
+
+
 def soak(folder: Path, trainings: int, kills: Kills) -> Tally:
     """Train undisturbed in one process, then disturbed on two workers, again and again until all is done."""
     began, tally = time.monotonic(), Tally(trainings)
     calm, store = folder / "calm", folder / "store"
-    assert all_done(run(*sweep(trainings, calm, jobs=1)).out), "the undisturbed trainings failed"
+    undisturbed = complete(*sweep(trainings, calm, jobs=1))
+    assert all_done(undisturbed.stdout), undisturbed.stderr
     seen: set[psutil.Process] = set()
     with beside(tally, store):
         done = False
@@ -71,8 +81,7 @@ def soak(folder: Path, trainings: int, kills: Kills) -> Tally:
             tally.rounds += 1
             output = folder / f"round-{tally.rounds}.json"
             with output.open("w") as out, output.with_suffix(".err").open("w") as err:
-                command = [sys.executable, "-m", "cgnn_cli", *map(str, sweep(trainings, store))]
-                driver = subprocess.Popen(command, stdout=out, stderr=err)
+                driver = subprocess.Popen(command(*sweep(trainings, store)), stdout=out, stderr=err)
                 try:
                     disturb(driver, store, kills, tally, seen)
                 finally:
@@ -117,8 +126,7 @@ def beside(tally: Tally, store: Path) -> Iterator[None]:
     def work() -> None:
         while not stop.is_set() or not tally.verify_runs:
             for what in ("gc", "verify"):
-                command = [sys.executable, "-m", "cgnn_cli", "cache", what, "--store", str(store)]
-                result = subprocess.run(command, capture_output=True, text=True, check=False)
+                result = complete("cache", what, "--store", store)
                 note_complaints(tally, result.stdout + result.stderr, result.returncode)
             tally.gc_runs += 1
             tally.verify_runs += 1
