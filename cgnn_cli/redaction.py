@@ -12,8 +12,8 @@ from pathlib import Path
 
 HIDDEN = "***"
 ADDRESS = re.compile(r"(?i)[a-z][a-z0-9+.-]*://?")  # of two slashes a path keeps one
-# All up to the last @, for a password may hold a slash; or, where it holds spaces, all from its colon on.
 ADDRESS_IN_TEXT = re.compile(ADDRESS.pattern + r"[^\s'\"<>()]+")
+# All up to the last @, for a password may hold a slash; or, where it holds spaces, all from its colon on.
 USER_OF_ADDRESS = re.compile(r"(:/{1,2})(?:\S*@|[^\s/:@]*:[^/@\n]*@)")
 USER_WITHOUT_SCHEME = re.compile(r"(?<![\w/*])[\w.%+-]+:[^\s/@]+@(?=[\w\[])")
 QUERY = re.compile(r"(:/{1,2}[^\s'\"<>?#]*[?#])([^\s'\"<>]*)")

@@ -138,6 +138,7 @@ def test_f07_no_secret_is_said_whichever_way_it_was_given(
     [
         ("data", "fetch", "toy", "--retries", 0, "--mirror", f"http://{USER}:{PASSWORD}@127.0.0.1:1/?t={TOKEN}"),
         ("data", "fetch", "toy", "--mirror", f"http://{USER}:{PASSWORD}@127.0.0.1:port/?t={TOKEN}"),
+        ("data", "fetch", "toy", "--mirror", f"http://{USER}:{PASSWORD}@[::1/?t={TOKEN}"),
         ("data", "fetch", "toy", "--mirror", f"htps://{USER}:{PASSWORD}@h/?t={TOKEN}"),
         ("data", "fetch", "toy", "--mirror", f"{USER}:{PASSWORD}@h/?t={TOKEN}"),
         ("data", "list", f"https://{USER}:{PASSWORD}@h/?t={TOKEN}"),

@@ -21,6 +21,7 @@ from cgnn_cli.models.model_table import train_config
 from cgnn_cli.models.parts.propagate import Propagator
 from cgnn_cli.pipeline import STAGES, CheckpointConfig, FitConfig, ScoresConfig, Step
 from tests.faults.processes import Finished, artifacts_of, finish, payload_of, run, start, wait_for
+from tests.faults.soak import soak
 
 TRAIN = ("train", "--dataset", "demo", "--hidden", 8, "--split", 0, "--split", 1, "--split", 2, "--json", "--quiet")
 SHORT = ("--epochs", 5)
@@ -112,7 +113,7 @@ def test_workers_end_when_their_parent_is_killed(temporary: Path) -> None:
     assert len(list(Path("store/partial").glob("*.h5"))) == 2
 
 
-def test_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
+def test_case_25_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
     process = start(*TRAIN, *LONG, "--store", "store", "--jobs", 2)
     wait_for(lambda: sum(count > 3 for count in epochs_in("store")) == 2)
     workers_of(process)[0].kill()
@@ -121,6 +122,14 @@ def test_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
     assert len(result.err.splitlines()) == 1
     assert "a worker process was killed" in result.err and "run the same command again" in result.err
     assert len(list(Path("store/partial").glob("*.h5"))) == 2
+
+
+def test_case_25_killed_workers_and_drivers_lose_nothing_beside_gc_and_verify(tmp_path: Path) -> None:
+    """The fast form of `make soak`."""
+    tally = soak(tmp_path, 8, iter([(1, "worker"), (2, "driver")]))
+    assert (tally.workers_killed, tally.drivers_killed) == (1, 1)
+    assert (tally.lost, tally.left_running, tally.complaints) == (0, 0, [])
+    assert tally.rounds >= 2 and tally.gc_runs and tally.verify_runs
 
 
 def test_errors_of_a_worker_keep_their_message_and_code(temporary: Path) -> None:

@@ -62,7 +62,7 @@ def part_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nothing_in_the_package_executes_data(path: Path) -> None:
+def test_case_27_nothing_in_the_package_executes_data(path: Path) -> None:
     admitted = EXCEPTIONS.get(path.relative_to(PACKAGE).as_posix(), [])
     assert list(violations(parse(path))) == admitted
 

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import pathlib
+import pickle
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import torch
 
 from cgnn_cli.keys import canonical_json
 from cgnn_cli.pipeline import COMMANDS, STAGES
@@ -263,7 +265,7 @@ def test_crafting_changes_nothing_by_itself(full: Path, cgnn: FrontDoor) -> None
     cgnn.ok("commute", "--input", path, "--store", full)
 
 
-def test_a_header_cannot_name_files_outside_of_the_store(full: Path, cgnn: FrontDoor) -> None:
+def test_case_29_a_header_cannot_name_files_outside_of_the_store(full: Path, cgnn: FrontDoor) -> None:
     victim = Path("victim.h5")
     victim.write_bytes(b"precious")
     artifact = sample("rewire", inputs={"graph": "../../victim"})
@@ -298,24 +300,38 @@ def npz_with(extra: dict[str, np.ndarray], stage: str = "dilap") -> Path:
     return Path("evil.npz")
 
 
-def test_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
+def test_case_27_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
     path = npz_with({"perron": np.array([Payload()], dtype=object)})
     for command in (("commute", "--input", path), ("show", path), ("export", path, "--to", "npz", "--output", "o.npz")):
         assert "evil.npz" in cgnn.fails(5, *command)
     assert not Path("executed").exists()
 
 
-def test_object_arrays_for_the_header_are_never_unpickled(cgnn: FrontDoor) -> None:
+def test_case_27_object_arrays_for_the_header_are_never_unpickled(cgnn: FrontDoor) -> None:
     np.savez("evil.npz", **{files.NPZ_HEADER: np.array([Payload()], dtype=object)})  # type: ignore[arg-type]
     cgnn.fails(5, "show", "evil.npz")
     assert not Path("executed").exists()
 
 
-def test_imported_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
+def test_case_27_imported_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
     np.save("evil.npy", np.array([Payload(), Payload()], dtype=object), allow_pickle=True)
     np.savez("evil.npz", edges=np.array([Payload()], dtype=object))
     for name in ("evil.npy", "evil.npz"):
         cgnn.fails(3, "data", "import", "mine", "--edges", name)
+    assert not Path("executed").exists()
+
+
+@pytest.mark.parametrize("role", ["edges", "features", "labels", "splits"])
+@pytest.mark.parametrize("name", ["evil.pt", "evil.pkl"])
+def test_case_27_files_of_torch_and_pickle_are_refused(name: str, role: str, cgnn: FrontDoor) -> None:
+    torch.save(Payload(), "evil.pt")
+    Path("evil.pkl").write_bytes(pickle.dumps(Payload()))
+    Path("edges.csv").write_text("0,1\n1,2\n2,0\n")
+    Path("labels.csv").write_text("0,a\n1,b\n2,a\n")
+    named = {"edges": "edges.csv", "labels": "labels.csv", role: name}
+    given = [word for each, file in named.items() for word in (f"--{each}", file)]
+    assert name in cgnn.fails(3, "data", "import", "mine", *given)
+    assert name in cgnn.fails(5, "show", name)
     assert not Path("executed").exists()
 
 

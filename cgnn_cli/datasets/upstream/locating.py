@@ -147,7 +147,10 @@ def bring_file(
 
 def _on_mirror(mirror: str, name: str) -> str:
     """The address of a file; what a mirror is asked with, such as a token, stays at its end."""
-    base = urlsplit(mirror)
+    try:
+        base = urlsplit(mirror)
+    except ValueError as error:
+        raise FetchError(f"--mirror {redacted_address(mirror)} is no address: {error}", "check --mirror") from error
     return base._replace(path=f"{base.path.rstrip('/')}/{name}").geturl()
 
 

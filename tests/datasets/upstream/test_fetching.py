@@ -154,7 +154,7 @@ def test_what_a_server_calls_an_encoding_is_stored_as_it_is(client: Client, fold
 # Resume
 
 
-def test_cuts_are_resumed_where_they_happened(client: Client, folder: Path) -> None:
+def test_case_30_cuts_are_resumed_where_they_happened(client: Client, folder: Path) -> None:
     with serve(folder, {PATH: [Fault(cut=1000), Fault(cut=70_000), Fault(cut=0)]}) as server:
         client.get(server.url(PATH))
         assert ranges(server) == [None, "bytes=1000-", "bytes=71000-", "bytes=71000-"]
@@ -347,7 +347,7 @@ def test_retries_end(client: Client, folder: Path) -> None:
     assert client.waits == [1, 2, 4, 8, 10, 10]
 
 
-def test_a_connection_that_is_cut_each_time(client: Client, folder: Path) -> None:
+def test_case_30_a_connection_that_is_cut_each_time(client: Client, folder: Path) -> None:
     with serve(folder, {PATH: repeat(Fault(cut=1000))}) as server:
         client.fails("in 3 tries: the connection was cut", server.url(PATH), options=FetchOptions(retries=2))
         assert ranges(server) == [None, "bytes=1000-", "bytes=2000-"]
@@ -397,13 +397,13 @@ def test_addresses_that_are_none(client: Client, url: str) -> None:
         Fault(body=b"{}", headers={"Content-Type": "Text/HTML; charset=utf-8"}),
     ],
 )
-def test_a_web_page_is_not_the_file(client: Client, folder: Path, fault: Fault) -> None:
+def test_case_30_a_web_page_is_not_the_file(client: Client, folder: Path, fault: Fault) -> None:
     with serve(folder, {PATH: repeat(fault)}) as server:
         client.fails("gives a web page, not the file", server.url(PATH), sha256=None)
         assert len(server.requests) == 1
 
 
-def test_the_wrong_bytes(client: Client, folder: Path) -> None:
+def test_case_30_the_wrong_bytes(client: Client, folder: Path) -> None:
     with serve(folder, {PATH: [Fault(body=OTHER)]}) as server:
         received = hashlib.sha256(OTHER).hexdigest()
         message = f"{server.url(PATH)} gives a file with sha256 {received}, but {SHA256} is expected"
@@ -448,7 +448,7 @@ def test_exactly_the_limit(client: Client, folder: Path) -> None:
 # TLS
 
 
-def test_a_certificate_that_nobody_signed(client: Client, folder: Path, certificate: Path) -> None:
+def test_case_30_a_certificate_that_nobody_signed(client: Client, folder: Path, certificate: Path) -> None:
     with serve(folder, certificate=certificate) as server:
         error = client.fails("the server cannot be trusted", server.url(PATH))
         assert server.requests == []
@@ -462,7 +462,7 @@ def test_a_server_that_does_not_speak_tls(client: Client, folder: Path) -> None:
     assert "certificates are verified" in error.hint
 
 
-def test_a_redirect_may_not_give_up_tls(
+def test_case_30_a_redirect_may_not_give_up_tls(
     client: Client, folder: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", f"{certificate}.crt")
