@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from cgnn_cli.errors import UsageError
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.disk import write_atomically
 
@@ -31,6 +32,7 @@ def make_folder(path: Path) -> None:
 
 def write_output(path: Path, data: bytes) -> None:
     """Write a file that the user asked for, whole or not at all."""
+    STOPPER.hear()
     try:
         write_atomically(path, data)
     except OSError as error:

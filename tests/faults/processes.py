@@ -34,14 +34,18 @@ class Finished:
         return value
 
 
+def program(patch: str) -> str:
+    """The code of a process that runs a patch and then `cgnn`."""
+    return f"{patch}\nfrom cgnn_cli.__main__ import main\nmain()"
+
+
 def start(
     *arguments: object, patch: str = "", stdout: int = subprocess.PIPE, environment: dict[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """Start `cgnn`; `patch` is Python code that runs before it, in its process."""
-    code = f"{patch}\nfrom cgnn_cli.__main__ import main\nmain()"
-    program = ["-c", code] if patch else ["-m", "cgnn_cli"]
+    how = ["-c", program(patch)] if patch else ["-m", "cgnn_cli"]
     return subprocess.Popen(
-        [sys.executable, *program, *map(str, arguments)],
+        [sys.executable, *how, *map(str, arguments)],
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
