@@ -27,8 +27,10 @@ from tests.faults.processes import (
     assert_nothing_half_written,
     finish,
     payload_of,
+    pending,
     program,
     run,
+    send_twice,
     start,
     temporaries_of,
     wait_for,
@@ -103,20 +105,6 @@ def read_until(process: subprocess.Popen[str], text: str) -> str:
         if text in line:
             return lines
     raise AssertionError(lines)
-
-
-def pending(process: psutil.Process, number: int) -> bool:
-    """Whether a signal has not reached a process yet."""
-    status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
-    masks = [int(line.split()[1], 16) for line in status if line.startswith(("SigPnd", "ShdPnd"))]
-    return any(mask >> (number - 1) & 1 for mask in masks)
-
-
-def send_twice(process: psutil.Process) -> None:
-    """Two Ctrl-C, the second when the first has been delivered, even if no Python code has run since."""
-    process.send_signal(signal.SIGINT)
-    wait_for(lambda: not pending(process, signal.SIGINT))
-    process.send_signal(signal.SIGINT)
 
 
 @pytest.mark.parametrize(("number", "code"), ENDS)
