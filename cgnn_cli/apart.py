@@ -16,8 +16,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
@@ -29,8 +31,18 @@ from cgnn_cli.errors import NumericalError, ResourceError
 
 PROCESS_BYTES = 96 << 20  # of a process that has done nothing yet
 TICK_SECONDS = 0.2
+WATCHING, PARENT_SECONDS = "cgnn-parent", 0.5
 ALIGNED = 64
-PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from cgnn_cli.apart import main; main(*sys.argv[1:])"
+# A scheduler signals every process of a job; what that means for a helper is decided by the process that it works for.
+IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+PROGRAM = f"""
+import signal, sys
+for number in {[int(number) for number in IGNORED]}:
+    signal.signal(number, signal.SIG_IGN)
+sys.path.append(sys.argv.pop(1))
+from cgnn_cli.apart import main
+main(*sys.argv[1:])
+"""
 
 Layout = dict[str, tuple[str, tuple[int, ...]]]
 Arrays = dict[str, np.ndarray]
@@ -181,3 +193,25 @@ def main(function: str, descriptor: str, layout: str) -> None:
     except Exception as error:
         message = error.message if isinstance(error, NumericalError) else str(error)
         telling.say(failed=type(error).__name__, message=message)
+
+
+def ending_with_this_process(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function for processes of joblib's, which then end with this one, and with nothing else.
+
+    By themselves they outlive it by minutes, and a signal to all processes of a job or a terminal ends them.
+    """
+    return partial(_with_parent, os.getpid(), function)
+
+
+def _with_parent(parent: int, function: Callable[[Any], Any], item: Any) -> Any:
+    if WATCHING not in {thread.name for thread in threading.enumerate()}:
+        for number in IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        threading.Thread(target=_end_with, args=(parent,), daemon=True, name=WATCHING).start()
+    return function(item)
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(PARENT_SECONDS)
+    os._exit(1)

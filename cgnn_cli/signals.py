@@ -4,8 +4,7 @@ Every signal is noted before anything else. SIGTERM and Ctrl-C then end what is 
 lost: raised inside a destructor or under a library's broad `except` it is swallowed. So the work also asks at its
 boundaries (`hear`) whether it is to end. SIGUSR1, a scheduler's early warning, is only noted: the next training stops
 as soon as it has saved its state. A computation that saves its state runs inside `hold`: there all signals are only
-noted, so that the step is finished and saved, and a second Ctrl-C ends it. Nothing heavy is imported here, as this
-comes first.
+noted, so that the step is finished and saved, and a second Ctrl-C ends it. Nothing heavy is imported here.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from cgnn_cli.errors import CgnnError, ResourceError, UsageError
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.disk import replace, temporary_beside
 from cgnn_cli.store.store import OUT_OF_SPACE
 
@@ -95,6 +96,7 @@ def _replaced(path: Path) -> Iterator[BinaryIO]:
 
 def write_output(path: Path, data: bytes) -> None:
     """Write a file that the user asked for."""
+    STOPPER.hear()
     with opened_output(path) as file:
         file.write(data)
 
