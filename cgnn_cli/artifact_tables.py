@@ -2,6 +2,7 @@
 
 import csv
 import io
+import zipfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,7 @@ from cgnn_cli.store.lineage import load_graph
 from cgnn_cli.store.store import Store
 
 Columns = dict[str, Iterable[Any]]
+ROWS_AT_ONCE = 1 << 16
 
 
 def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
@@ -37,12 +39,17 @@ def write_table(columns: Columns, kind: str) -> bytes:
 
 def write_csv(columns: Columns) -> bytes:
     """Columns as UTF-8 CSV with a header line; numbers in full precision."""
-    text = io.StringIO()
+    buffer = io.BytesIO()
+    text = io.TextIOWrapper(buffer, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
-    writer.writerows(zip(*lists, strict=True))
-    return text.getvalue().encode()
+    arrays = [values if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
+    for start in range(0, max(map(len, arrays)), ROWS_AT_ONCE):
+        parts = [values[start : start + ROWS_AT_ONCE] for values in arrays]
+        lists = [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
+        writer.writerows(zip(*lists, strict=True))
+    text.flush()
+    return buffer.getvalue()
 
 
 def write_parquet(columns: Columns) -> bytes:
@@ -52,7 +59,27 @@ def write_parquet(columns: Columns) -> bytes:
 
     buffer = io.BytesIO()
     lists = {name: values if isinstance(values, np.ndarray) else list(values) for name, values in columns.items()}
-    pq.write_table(pa.table({name: pa.array(values) for name, values in lists.items()}), buffer)
+    text = {name for name, values in lists.items() if isinstance(values, np.ndarray) and values.dtype.kind == "O"}
+    arrays = {name: pa.array(values, pa.string() if name in text else None) for name, values in lists.items()}
+    pq.write_table(pa.table(arrays), buffer)
+    return buffer.getvalue()
+
+
+def write_named_rows(names: np.ndarray, rows: np.ndarray) -> bytes:
+    """A row of numbers for each name as the content of an .npz file: `id` and `embeddings`.
+
+    The names are written a few at a time: all of them take as much as the longest one there.
+    """
+    buffer, width = io.BytesIO(), max(map(len, names), default=1) or 1
+    at_once = max(1, ROWS_AT_ONCE // width)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("id.npy", "w", force_zip64=True) as file:
+            head = {"descr": f"<U{width}", "fortran_order": False, "shape": names.shape}
+            np.lib.format.write_array_header_1_0(file, head)
+            for start in range(0, len(names), at_once):
+                file.write(names[start : start + at_once].astype(f"<U{width}").tobytes())
+        with archive.open("embeddings.npy", "w", force_zip64=True) as file:
+            np.lib.format.write_array(file, np.asanyarray(rows), allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -110,7 +137,7 @@ def train_columns(elements: dict[str, Any], graph: Graph) -> Columns:
 def score_columns(elements: dict[str, Any], graph: Graph) -> Columns:
     """The prediction of every split's model for every node, beside the label and the node's part in the split."""
     assert graph.labels is not None and graph.splits is not None
-    names, parts = np.array([*graph.class_labels(), ""]), np.array(["", *SPLIT_PARTS])
+    names, parts = np.array([*graph.class_labels(), ""], dtype=object), np.array(["", *SPLIT_PARTS])
     splits = elements["splits"]
     return {
         "split": np.repeat(splits, graph.node_count),

@@ -16,7 +16,7 @@ from cgnn_cli.store.lineage import open_artifact
 def register(app: typer.Typer) -> None:
     text = "Write an artifact as .csv, .parquet or .npz, with the user's own node ids."
     example = "cgnn export KEY --to csv --output commute.csv"
-    command(app, "export", export, help=text, example=example, panel="Look inside")
+    command(app, "export", export, help=text, example=example, panel="Look inside", extra=options.MEMORY_LIMIT)
 
 
 def export(

@@ -29,6 +29,7 @@ from cgnn_cli.commands import (
 from cgnn_cli.commands.options import option
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
+from cgnn_cli.resources import lacks_memory
 from cgnn_cli.signals import Interrupted, Terminated
 from cgnn_cli.store.store import OUT_OF_SPACE
 
@@ -107,7 +108,7 @@ def _report(error: BaseException) -> int:
     if type(error).__name__ == "OutOfMemoryError":  # torch's, told without importing torch
         hint = "use a smaller --hidden or fewer --layers, or --device cpu"
         return _say("the device is out of memory", hint, ResourceError.exit_code)
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return _say("not enough memory", "use a machine with more, or a smaller graph", ResourceError.exit_code)
     if isinstance(error, KeyboardInterrupt | Interrupted):
         return _say("interrupted", "", INTERRUPTED)

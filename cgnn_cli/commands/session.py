@@ -20,6 +20,7 @@ from cgnn_cli.commands.console import Talker, stdout_console
 from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTINGS_PANEL
 from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.errors import UsageError
+from cgnn_cli.resources import ASKED_LIMIT, LEAST_SPACE, check_address_space
 from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
@@ -92,6 +93,8 @@ class Session:
         quiet: bool = False,
         lock_timeout: float = -1,
     ) -> None:
+        ASKED_LIMIT.set(str(settings.value("compute.memory_limit")))
+        check_address_space(LEAST_SPACE, "the libraries that cgnn loads")
         self.command = command
         self.settings = settings
         self.given = given

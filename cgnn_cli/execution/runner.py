@@ -12,7 +12,7 @@ from cgnn_cli.errors import CorruptError, UpstreamError
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
-from cgnn_cli.resources import check_disk, check_memory, memory_limit
+from cgnn_cli.resources import LEAST_TORCH_SPACE, check_address_space, check_disk, check_memory, memory_limit
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
@@ -119,6 +119,8 @@ class Runner:
 
     def _compute(self, step: Step, inputs: Inputs, progress: Show) -> Header:
         stage = step.stage
+        if stage.sent is not None:  # those of models, which load torch
+            check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         if stage.memory is not None:
             relief = OPERATORS[step.config.kind].relief if stage.name == "operators" else stage.relief
             needed, limit = stage.memory(inputs, step.config), memory_limit(self.compute.memory_limit)

@@ -22,6 +22,7 @@ from cgnn_cli.execution.messages import decode_step, encode_error
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.sharing import SharedArrays
 from cgnn_cli.extensions import load_extensions
+from cgnn_cli.resources import ASKED_LIMIT
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
@@ -125,6 +126,7 @@ def main() -> None:
     listener.start()
     store = Store(Path(setup["store"]), warn=speaker.warn, lock_timeout=setup["lock_timeout"])
     compute, forced = ComputeConfig(**setup["compute"]), frozenset(setup["forced"])
+    ASKED_LIMIT.set(compute.memory_limit)
     runner = Runner(store, speaker, compute, setup["restart"], forced, stopper, SharedArrays(folder))
     try:
         for task in listener:

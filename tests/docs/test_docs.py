@@ -539,6 +539,7 @@ def test_header_and_encodings_are_documented(cgnn: FrontDoor, shared_store: Path
         encodings.STRINGS,
         encodings.CSR,
         encodings.DICT,
+        encodings.PACKED,
     }
     assert f"# Artifact format, version {files.FORMAT_VERSION}\n" in text_of(FORMAT)
 

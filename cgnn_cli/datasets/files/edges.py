@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, load_matrix, read_array_or_text
+from cgnn_cli.datasets.files.archives import load_matrix
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, read_array_or_text
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.tables import Table, column_number, looks_like_header, parse_table
 from cgnn_cli.datasets.wording import shorten
