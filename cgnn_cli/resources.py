@@ -17,7 +17,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
 ASKED_LIMIT: ContextVar[str] = ContextVar("ASKED_LIMIT", default="auto")
-LEAST_SPACE, LEAST_TORCH_SPACE = 1 << 30, 2 << 30
+LEAST_SPACE, LEAST_TORCH_SPACE, SPACE_A_CORE = 896 << 20, 1920 << 20, 64 << 20  # 1 and 2 GiB on two cores
 SPACE_HINT = "raise `ulimit -v`, or lift it: --memory-limit or a control group bound the memory that is really used"
 READING_HINT = "check that the file is what it should be"
 NO_MEMORY = re.compile(
@@ -70,15 +70,20 @@ def _process_limits() -> Iterator[int]:
 
 def check_address_space(least: int, what: str) -> None:
     """Refuse what libraries would abort at, before anyone could say why: they reserve much more than they use."""
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    limit, least = resource.getrlimit(resource.RLIMIT_AS)[0], least + SPACE_A_CORE * allowed_cores({})
     if limit != resource.RLIM_INFINITY and limit < least:
         message = f"{what} need {readable_bytes(least)} of address space, and this process may have "
         raise ResourceError(message + readable_bytes(limit), SPACE_HINT)
 
 
+def on_device(error: BaseException) -> bool:
+    """Whether it is a device that lacks memory: torch's error, told without importing torch."""
+    return type(error).__name__ == "OutOfMemoryError"
+
+
 def lacks_memory(error: BaseException) -> bool:
     """Whether an error, of whatever library, says that there was not enough memory."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's, told without torch
+    if isinstance(error, MemoryError) or on_device(error):
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True

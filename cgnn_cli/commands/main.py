@@ -29,7 +29,7 @@ from cgnn_cli.commands import (
 from cgnn_cli.commands.options import option
 from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
-from cgnn_cli.resources import lacks_memory
+from cgnn_cli.resources import lacks_memory, on_device
 from cgnn_cli.signals import Interrupted, Terminated
 from cgnn_cli.store.store import OUT_OF_SPACE
 
@@ -105,7 +105,7 @@ def _report(error: BaseException) -> int:
     if isinstance(error, CgnnError):
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
-    if type(error).__name__ == "OutOfMemoryError":  # torch's, told without importing torch
+    if on_device(error):
         hint = "use a smaller --hidden or fewer --layers, or --device cpu"
         return _say("the device is out of memory", hint, ResourceError.exit_code)
     if lacks_memory(error):

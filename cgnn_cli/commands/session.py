@@ -93,7 +93,6 @@ class Session:
         quiet: bool = False,
         lock_timeout: float = -1,
     ) -> None:
-        ASKED_LIMIT.set(str(settings.value("compute.memory_limit")))
         check_address_space(LEAST_SPACE, "the libraries that cgnn loads")
         self.command = command
         self.settings = settings
@@ -195,8 +194,12 @@ def command(
         single, space = separate(sets) if sweeps else (sets, {})
         given = CommandLine({**flags, "store": common.pop("store")}, tuple(single), file, preset)
         settings = given.settings(preset=None) if sweeps else given.settings()
-        session = Session(full_name, settings=settings, given=given, space=space, **common)
-        session.finish(function(session, **own_values))
+        before = ASKED_LIMIT.set(str(settings.value("compute.memory_limit")))
+        try:
+            session = Session(full_name, settings=settings, given=given, space=space, **common)
+            session.finish(function(session, **own_values))
+        finally:
+            ASKED_LIMIT.reset(before)
 
     parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -249,7 +249,7 @@ REFUSALS: dict[Callable[[h5py.File], object], str] = {
 
 
 @pytest.mark.parametrize(("change", "reason"), REFUSALS.items(), ids=[change.__name__ for change in REFUSALS])
-def test_crafted_hdf5_is_refused(
+def test_case_28_crafted_hdf5_is_refused(
     change: Callable[[h5py.File], object], reason: str, full: Path, cgnn: FrontDoor
 ) -> None:
     path = crafted(artifacts_of(full, "dilap")[0], change)

@@ -8,13 +8,14 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import DataError, ResourceError
 from cgnn_cli.resources import check_reading, gather
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 BLOCK_BYTES = 1 << 24
+MEMORY_HINT = "use a machine with more, or a smaller graph"
 TEXT_MEMORY = 4  # a byte of text takes about so many while it becomes a table
 
 
@@ -29,6 +30,8 @@ def read_content(path: Path) -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path} cannot be read: {reason}", "check the path and its permissions") from error
+    except MemoryError as error:
+        raise ResourceError(f"not enough memory to read {path}", MEMORY_HINT) from error
     if not content:
         raise DataError(f"{path} is empty (0 bytes)", "check how the file was made or copied")
     return content
