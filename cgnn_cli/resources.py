@@ -18,6 +18,7 @@ CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
 ASKED_LIMIT: ContextVar[str] = ContextVar("ASKED_LIMIT", default="auto")
 LEAST_SPACE, LEAST_TORCH_SPACE, SPACE_A_CORE = 896 << 20, 1920 << 20, 64 << 20  # 1 and 2 GiB on two cores
+SPACE_FOR_DATA = 256 << 20  # what the least leaves to data
 SPACE_HINT = "raise `ulimit -v`, or lift it: --memory-limit or a control group bound the memory that is really used"
 READING_HINT = "check that the file is what it should be"
 NO_MEMORY = re.compile(
@@ -58,13 +59,14 @@ def allowed_memory() -> int:
 
 
 def _process_limits() -> Iterator[int]:
-    """What `ulimit -v` and `ulimit -d` leave to this process."""
+    """What `ulimit -v` and `ulimit -d` leave to this process, after what libraries reserve."""
     limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
     if any(limit != resource.RLIM_INFINITY for limit in limits):
         import psutil
 
         used = psutil.Process().memory_info()
-        taken = (used.vms, getattr(used, "data", 0))
+        libraries = LEAST_SPACE + SPACE_A_CORE * allowed_cores({}) - SPACE_FOR_DATA
+        taken = (max(used.vms, libraries), getattr(used, "data", 0))
         yield from (max(0, a - b) for a, b in zip(limits, taken, strict=True) if a != resource.RLIM_INFINITY)
 
 

@@ -13,8 +13,10 @@ from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.tables import Table, column_number, looks_like_header, parse_table
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.resources import check_reading
 
 SOURCE_WORDS, TARGET_WORDS = ("source", "src", "from"), ("target", "dst", "to")
+EDGE_MEMORY = 56  # an edge takes about so many bytes while it becomes an entry of the adjacency matrix
 Ids = Column | np.ndarray
 
 
@@ -68,6 +70,7 @@ def _table_edges(table: Table, asked: EdgeColumns, header: bool | None, notes: l
     for column in sorted(set(range(len(table.columns))) - {source, target, weight}):
         hint = "" if weight is not None else "; name it with --weight-column if it holds weights"
         notes.append(f"{table.path}: column {table.title(column)} is ignored{hint}")
+    check_reading(table.path, EDGE_MEMORY * table.row_count)
     table.check_ids(source, target)
     edges = EdgeList(table.path, table.columns[source], table.columns[target])
     if weight is None:

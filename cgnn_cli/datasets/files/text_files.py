@@ -16,7 +16,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 BLOCK_BYTES = 1 << 24
 MEMORY_HINT = "use a machine with more, or a smaller graph"
-TEXT_MEMORY = 4  # a byte of text takes about so many while it becomes a table
+TEXT_MEMORY = 6  # a byte of text takes up to about so many while it becomes a table
 
 
 def read_content(path: Path) -> bytes:
