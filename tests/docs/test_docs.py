@@ -102,6 +102,7 @@ SECTIONS = {
         "Labels",
         "Splits",
         "Errors",
+        "Large files",
         "Predict and export",
     ),
     "exit-codes.md": ("Exit codes", "Standard output and standard error", "The JSON object"),
