@@ -22,7 +22,7 @@ from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.datasets.upstream.reading import read_benchmark
 from cgnn_cli.errors import CgnnError, DataError, UsageError
 from cgnn_cli.execution.results import Run
-from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Operators, Rewired, Scores
+from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Operators, Rewired, Scores, byte_strings
 from cgnn_cli.models.model_table import register, train_config
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
@@ -81,7 +81,7 @@ def _class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     distinct = sorted(set(labels[known]))
     number = {label: code for code, label in enumerate(distinct)}
     codes = np.array([number[label] if is_known else -1 for label, is_known in zip(labels, known, strict=True)])
-    return codes.astype(np.int64), np.array([str(label).encode() for label in distinct])
+    return codes.astype(np.int64), byte_strings(distinct)
 
 
 __all__ = ["collect", "commute", "dilap", "evaluate", "fit", "make_operators", "predict_classes", "rewire"]

@@ -24,7 +24,7 @@ from cgnn_cli.execution.results import Run, Runs
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.pipeline import Step
-from cgnn_cli.resources import thread_count
+from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
@@ -71,6 +71,7 @@ class Workspace:
     def __post_init__(self) -> None:
         if isinstance(self.store, str | Path):
             self.store = Store(Path(self.store).absolute())
+        ASKED_LIMIT.set(self.compute.memory_limit)
 
     @cached_property
     def runner(self) -> Runner:
@@ -174,6 +175,7 @@ class Workspace:
 
     def predict(self, trained: Step, splits: Iterable[int] | None = None) -> Predictions:
         """Mean class probabilities of the models of some splits of a train step, or of all, for every node."""
+        check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         from cgnn_cli.analysis.prediction import predict_classes
 
         known = list(trained.config.splits)

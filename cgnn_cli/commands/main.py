@@ -31,6 +31,7 @@ from cgnn_cli.commands.streams import prepare_streams, release_output
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
 from cgnn_cli.printable import printable
 from cgnn_cli.redaction import redacted
+from cgnn_cli.resources import lacks_memory, on_device
 from cgnn_cli.signals import STOPPER, Interrupted, Terminated
 from cgnn_cli.store.disk import REFUSED
 from cgnn_cli.store.store import OUT_OF_SPACE
@@ -114,10 +115,10 @@ def _report(error: BaseException) -> int:
     if isinstance(error, CgnnError):
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
-    if type(error).__name__ == "OutOfMemoryError":  # torch's, told without importing torch
+    if on_device(error):
         hint = "use a smaller --hidden or fewer --layers, or --device cpu"
         return _say("the device is out of memory", hint, ResourceError.exit_code)
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return _say("not enough memory", "use a machine with more, or a smaller graph", ResourceError.exit_code)
     if isinstance(error, KeyboardInterrupt | Interrupted):
         return _say("interrupted", "", INTERRUPTED)

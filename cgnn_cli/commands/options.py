@@ -154,6 +154,7 @@ PRESET_PARAMETER = keyword(
         option("--preset", PRESET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=completion(lambda: PRESETS)),
     ],
 )
+MEMORY_LIMIT = config_parameters("compute.memory_limit")
 DATASET_HELP = "Name of a dataset; `cgnn data list` shows them."
 Dataset = Annotated[
     str | None, option("--dataset -d", DATASET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=complete_dataset)

@@ -21,6 +21,7 @@ from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTI
 from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.errors import ResourceError, UsageError
 from cgnn_cli.printable import printable, printable_json
+from cgnn_cli.resources import ASKED_LIMIT, LEAST_SPACE, check_address_space
 from cgnn_cli.settings import Settings
 from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.artifact import Header
@@ -92,6 +93,7 @@ class Session:
         quiet: bool = False,
         lock_timeout: float = -1,
     ) -> None:
+        check_address_space(LEAST_SPACE, "the libraries that cgnn loads")
         self.command = command
         self.settings = settings
         self.given = given
@@ -204,9 +206,13 @@ def command(
         single, space = separate(sets) if sweeps else (sets, {})
         given = CommandLine({**flags, "store": common.pop("store")}, tuple(single), file, preset)
         settings = given.settings(preset=None) if sweeps else given.settings()
-        session = Session(full_name, settings=settings, given=given, space=space, **common)
-        with session.talker:
-            session.finish(function(session, **own_values))
+        before = ASKED_LIMIT.set(str(settings.value("compute.memory_limit")))
+        try:
+            session = Session(full_name, settings=settings, given=given, space=space, **common)
+            with session.talker:
+                session.finish(function(session, **own_values))
+        finally:
+            ASKED_LIMIT.reset(before)
 
     parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

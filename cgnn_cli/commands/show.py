@@ -19,7 +19,8 @@ from cgnn_cli.store.store import Store
 
 def register(app: typer.Typer) -> None:
     text = "What an artifact holds and where it came from; with two, why their keys differ."
-    command(app, "show", show, help=text, example="cgnn show .cgnn/commute/KEY.h5", panel="Look inside")
+    example = "cgnn show .cgnn/commute/KEY.h5"
+    command(app, "show", show, help=text, example=example, panel="Look inside", extra=options.MEMORY_LIMIT)
 
 
 def show(

@@ -11,7 +11,7 @@ from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_wei
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
-from cgnn_cli.graph import Graph
+from cgnn_cli.graph import Graph, byte_strings
 
 
 def graph_from_networkx(
@@ -44,7 +44,7 @@ def graph_from_networkx(
         features=columns,
         labels=codes,
         class_names=names,
-        node_ids=np.array([str(node).encode() for node in nodes]),
+        node_ids=byte_strings(nodes),
         splits=None if codes is None else ratio_splits(codes, DEFAULT_RATIO, SPLITS_DRAWN, 0),
     )
 
@@ -67,7 +67,7 @@ def _labels(network: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"no node has the attribute {name!r}", "name the attribute that holds the labels")
     number = {value: code for code, value in enumerate(found)}
     codes = np.array([-1 if value is None else number[value] for value in values])
-    return codes, np.array([str(value).encode() for value in found])
+    return codes, byte_strings(found)
 
 
 def _features(network: Any, names: Sequence[str]) -> np.ndarray:

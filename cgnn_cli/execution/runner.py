@@ -8,11 +8,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import ComputeConfig
-from cgnn_cli.errors import CorruptError, UpstreamError
+from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
-from cgnn_cli.resources import check_disk, check_memory, memory_limit
+from cgnn_cli.resources import (
+    LEAST_TORCH_SPACE,
+    check_address_space,
+    check_disk,
+    check_memory,
+    lacks_memory,
+    memory_limit,
+    on_device,
+)
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
@@ -151,14 +159,27 @@ class Runner:
         with self.store.lock(name, step.key):
             if header := self.find(step):
                 return header, True
-            return self._compute(step, inputs, progress), False
+            try:
+                return self._compute(step, inputs, progress), False
+            except Exception as error:
+                if not lacks_memory(error) or on_device(error):
+                    raise
+                split = f" of split {step.config.split}" if hasattr(step.config, "split") else ""
+                hint = f"{self._relief(step)}; fewer --jobs or other programs leave more"
+                raise ResourceError(f"not enough memory for {name}{split}", hint) from error
+
+    @staticmethod
+    def _relief(step: Step) -> str:
+        """What makes a step need less memory."""
+        return OPERATORS[step.config.kind].relief if step.stage.name == "operators" else step.stage.relief
 
     def _compute(self, step: Step, inputs: Inputs, progress: Show) -> Header:
         stage = step.stage
+        if stage.sent is not None:  # those of models, which load torch
+            check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         if stage.memory is not None:
-            relief = OPERATORS[step.config.kind].relief if stage.name == "operators" else stage.relief
             needed, limit = stage.memory(inputs, step.config), memory_limit(self.compute.memory_limit)
-            check_memory(stage.name, needed, limit, relief)
+            check_memory(stage.name, needed, limit, self._relief(step))
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
         module = import_module(stage.module) if stage.module else None

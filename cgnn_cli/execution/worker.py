@@ -23,6 +23,7 @@ from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.sharing import SharedArrays
 from cgnn_cli.extensions import load_extensions
 from cgnn_cli.redaction import redacted
+from cgnn_cli.resources import ASKED_LIMIT
 from cgnn_cli.signals import STOPPER, Stopper, ignore_interrupts
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
@@ -115,6 +116,7 @@ def main() -> None:
     listener.start()
     store = Store(Path(setup["store"]), warn=speaker.warn, lock_timeout=setup["lock_timeout"])
     compute, forced = ComputeConfig(**setup["compute"]), frozenset(setup["forced"])
+    ASKED_LIMIT.set(compute.memory_limit)
     runner = Runner(store, speaker, compute, setup["restart"], forced, stopper, SharedArrays(folder))
     try:
         for task in listener:

@@ -14,7 +14,7 @@ from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_wei
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
-from cgnn_cli.graph import SPLIT_PARTS, Graph
+from cgnn_cli.graph import SPLIT_PARTS, Graph, byte_strings
 from cgnn_cli.numerics.csr import row_of_entries
 
 
@@ -35,7 +35,7 @@ def graph_to_pyg(graph: Graph, *, sparse_features: bool = False) -> Data:
         data.y = torch.from_numpy(graph.labels.astype(np.int64))
         data.class_names = graph.class_labels()
     if graph.node_ids is not None:
-        data.node_ids = [str(name) for name in graph.ids()]
+        data.node_ids = graph.ids().tolist()
     if graph.splits is not None:
         for name, part in SPLIT_PARTS.items():
             mask = torch.from_numpy((graph.splits == part).T.copy())
@@ -67,7 +67,7 @@ def graph_from_pyg(data: Data) -> Graph:
     return dataclasses.replace(
         graph,
         labels=labels,
-        class_names=np.array([str(name).encode() for name in names]),
+        class_names=byte_strings(names),
         splits=_splits_of(data, labels),
     )
 
@@ -89,7 +89,7 @@ def unlabelled_graph_of(data: Data) -> Graph:
         features=structural_features(adjacency) if data.get("x") is None else _array_of(data.x),
         labels=None,
         class_names=None,
-        node_ids=None if ids is None else np.array([str(name).encode() for name in ids]),
+        node_ids=None if ids is None else byte_strings(ids),
         splits=None,
     )
 

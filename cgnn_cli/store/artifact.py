@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from cgnn_cli.errors import CorruptError, ForeignError, NewerFormatError, ResourceError, UpstreamError
 from cgnn_cli.keys import canonical_json, is_key
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.resources import check_reading, lacks_memory
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import open_plain, patiently, unreadable, write_atomically
 from cgnn_cli.store.provenance import shown
@@ -28,13 +29,13 @@ from cgnn_cli.store.provenance import shown
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
 
-FORMAT_VERSION = 1
+FORMAT_VERSION, PLAIN_VERSION = 2, 1  # what is read up to, and what holds no packed strings
 FILE_TYPES = {**{stage.name: stage.file_type for stage in STAGES.values()}, "partial": "cgnn-partial"}
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TRAILER = b"\ncgnn-file-sha256 "
 TRAILER_LENGTH = len(TRAILER) + 64 + 1
 NPZ_HEADER = "cgnn-header"
-NPZ_HEADER_MOST_BYTES = 64 << 20
+HEADER_MOST_BYTES = 64 << 20
 BLOCK = 1 << 20
 NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error)
@@ -73,7 +74,14 @@ def payload_checksum(header: Header, elements: Elements) -> str:
     from cgnn_cli.store.elements import checksum
 
     fixed = {name: value for name, value in header.to_json().items() if name not in ("provenance", "payload")}
-    return checksum(elements, header=canonical_json({"format": FORMAT_VERSION, **fixed}))
+    return checksum(elements, header=canonical_json({"format": PLAIN_VERSION, **fixed}))
+
+
+def format_version(elements: Elements) -> int:
+    """The version of the format that elements take: they are written so that an older cgnn reads what it can."""
+    from cgnn_cli.store.elements import flatten, is_packed
+
+    return FORMAT_VERSION if any(map(is_packed, flatten(elements, pack=False).values())) else PLAIN_VERSION
 
 
 def sealed(artifact: Artifact) -> Artifact:
@@ -111,7 +119,7 @@ def h5_content(artifact: Artifact) -> io.BytesIO:
     image, header = io.BytesIO(), artifact.header
     with h5py.File(image, "w", track_order=False) as file:
         file.attrs["encoding-type"] = FILE_TYPES[header.stage]
-        file.attrs["encoding-version"] = str(FORMAT_VERSION)
+        file.attrs["encoding-version"] = str(format_version(artifact.elements))
         file.attrs["header"] = canonical_json(header.to_json())
         file.attrs["header-sha256"] = header_sha256(header)
         write_hdf5(file, artifact.elements)
@@ -160,7 +168,7 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
 
     from cgnn_cli.store.elements import flatten
 
-    root = {"type": FILE_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
+    root = {"type": FILE_TYPES[artifact.header.stage], "version": format_version(artifact.elements)}
     text = canonical_json(
         {**root, "header": artifact.header.to_json(), "header-sha256": header_sha256(artifact.header)}
     )
@@ -186,7 +194,7 @@ def is_copy_of(path: Path, stage: str, key: str) -> bool:
 
     try:
         with np.load(path, allow_pickle=False) as archive:
-            if archive.zip.getinfo(f"{NPZ_HEADER}.npy").file_size > NPZ_HEADER_MOST_BYTES:
+            if archive.zip.getinfo(f"{NPZ_HEADER}.npy").file_size > HEADER_MOST_BYTES:
                 return False
             header = json.loads(archive[NPZ_HEADER].tobytes())["header"]
         return bool((header["stage"], header["key"]) == (stage, key))
@@ -232,12 +240,12 @@ def _read_h5(path: Path) -> Artifact:
         with h5py.File(path, "r", locking=False) as file:
             names = ("encoding-type", "encoding-version", "header", "header-sha256")
             header = _parse_header(path, *(str(file.attrs.get(name)) for name in names))
-            return Artifact(header, read_hdf5(file))
+            return Artifact(header, read_hdf5(file, path))
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
-    except MemoryError as error:
-        raise ResourceError(f"not enough memory to read {path}") from error
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeDecodeError) as error:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError, UnicodeDecodeError) as error:
+        if lacks_memory(error):
+            raise ResourceError(f"not enough memory to read {path}") from error
         if _is_of_the_disk(error):
             raise
         raise CorruptError(f"{path} is damaged: HDF5 cannot read it") from error
@@ -254,6 +262,7 @@ def _read_npz(path: Path) -> Artifact:
     from cgnn_cli.store.elements import unflatten
 
     try:
+        _check_members(path)
         with np.load(path, allow_pickle=False) as archive:
             text = json.loads(archive[NPZ_HEADER].tobytes().decode())
             header = _parse_header(
@@ -264,6 +273,8 @@ def _read_npz(path: Path) -> Artifact:
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
     except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, *ZIP_ERRORS) as error:
+        if lacks_memory(error):
+            raise ResourceError(f"not enough memory to read {path}") from error
         if _is_of_the_disk(error):
             raise
         raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
@@ -275,6 +286,22 @@ def newer_format(path: Path, version: object) -> NewerFormatError:
         f"{path} was written in artifact format {version}, this cgnn reads up to {FORMAT_VERSION}",
         "upgrade cgnn, or make it again with this one in another --store",
     )
+
+
+def _check_members(path: Path) -> None:
+    """Refuse members that are not as they declare, and more of them than fit."""
+    from cgnn_cli.store.elements import ARRAY_MEMORY, check_npy
+
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+            raise CorruptError("it is packed in a way that an artifact never uses")
+        check_reading(path, ARRAY_MEMORY * sum(member.file_size for member in members))
+        for member in members:
+            if member.filename == f"{NPZ_HEADER}.npy" and member.file_size > HEADER_MOST_BYTES:
+                raise CorruptError(f"its header has {member.file_size} bytes")
+            with archive.open(member) as stream:
+                check_npy(stream, member.file_size)
 
 
 def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str) -> Header:
@@ -289,6 +316,7 @@ def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str
             raise ValueError("keys and roles have a form, as they become names of files")
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptError("its header cannot be read") from error
-    if version != str(FORMAT_VERSION) or header_sha256(header) != seal or FILE_TYPES.get(header.stage) != root_type:
+    known = version in map(str, range(PLAIN_VERSION, FORMAT_VERSION + 1))
+    if not known or header_sha256(header) != seal or FILE_TYPES.get(header.stage) != root_type:
         raise CorruptError("its header does not match its checksum")
     return header

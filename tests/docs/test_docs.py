@@ -102,6 +102,7 @@ SECTIONS = {
         "Labels",
         "Splits",
         "Errors",
+        "Large files",
         "Predict and export",
     ),
     "exit-codes.md": ("Exit codes", "Standard output and standard error", "Files that you name", "The JSON object"),
@@ -539,6 +540,7 @@ def test_header_and_encodings_are_documented(cgnn: FrontDoor, shared_store: Path
         encodings.STRINGS,
         encodings.CSR,
         encodings.DICT,
+        encodings.PACKED,
     }
     assert f"# Artifact format, version {files.FORMAT_VERSION}\n" in text_of(FORMAT)
 

@@ -99,7 +99,7 @@ def test_an_artifact_without_its_graph_names_what_is_missing(full: Path, cgnn: F
 def test_case_19_a_newer_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
     newer = crafted(artifacts_of(full, "dilap")[0], lambda file: file.attrs.modify("encoding-version", "3"))
     message = cgnn.fails(4, "commute", "--input", newer, "--store", full)
-    assert "artifact format 3, this cgnn reads up to 1" in message and "upgrade" in message
+    assert "artifact format 3, this cgnn reads up to 2" in message and "upgrade" in message
 
 
 def test_case_19_a_newer_npz_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
@@ -251,7 +251,7 @@ REFUSALS: dict[Callable[[h5py.File], object], str] = {
 
 
 @pytest.mark.parametrize(("change", "reason"), REFUSALS.items(), ids=[change.__name__ for change in REFUSALS])
-def test_crafted_hdf5_is_refused(
+def test_case_28_crafted_hdf5_is_refused(
     change: Callable[[h5py.File], object], reason: str, full: Path, cgnn: FrontDoor
 ) -> None:
     path = crafted(artifacts_of(full, "dilap")[0], change)

@@ -8,13 +8,16 @@ from typing import NamedTuple
 import numpy as np
 
 from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, usable_weights
-from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, load_matrix, read_array_or_text
+from cgnn_cli.datasets.files.archives import load_matrix
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, read_array_or_text
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.tables import Reading, Table, column_number, looks_like_header, parse_table
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.resources import check_reading
 
 SOURCE_WORDS, TARGET_WORDS = ("source", "src", "from"), ("target", "dst", "to")
+EDGE_MEMORY = 56  # an edge takes about so many bytes while it becomes an entry of the adjacency matrix
 Ids = Column | np.ndarray
 
 
@@ -67,6 +70,7 @@ def _table_edges(table: Table, asked: EdgeColumns, reading: Reading) -> EdgeList
     for column in sorted(set(range(len(table.columns))) - {source, target, weight}):
         hint = "" if weight is not None else "; name it with --weight-column if it holds weights"
         reading.notes.append(f"{table.path}: column {table.title(column)} is ignored{hint}")
+    check_reading(table.path, EDGE_MEMORY * table.row_count)
     table.check_ids(source, target)
     edges = EdgeList(table.path, table.columns[source], table.columns[target])
     if weight is None:

@@ -14,7 +14,7 @@ from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, DEFAULT_VALIDATION, parse_ratio, per_class_splits, ratio_splits
 from cgnn_cli.datasets.structural import STRUCTURAL_NAMES, structural_features
-from cgnn_cli.graph import Graph
+from cgnn_cli.graph import Graph, byte_strings
 
 
 def import_graph(options: ImportOptions) -> Graph:
@@ -34,8 +34,8 @@ def import_graph(options: ImportOptions) -> Graph:
         adjacency=adjacency,
         features=_structural(adjacency, reading.notes) if features is None else place_features(features, nodes),
         labels=codes,
-        class_names=None if class_names is None else _byte_strings(class_names),
-        node_ids=None if nodes.names is None else _byte_strings(nodes.names),
+        class_names=None if class_names is None else byte_strings(class_names),
+        node_ids=None if nodes.names is None else byte_strings(nodes.names),
         splits=None if codes is None else _make_splits(options, codes, class_names or [], nodes, reading),
     )
     graph.summary.update(
@@ -61,10 +61,6 @@ def _structural(adjacency: csr_array, notes: list[str]) -> np.ndarray:
     if left_out:
         notes.append(f"{' and '.join(left_out)} are left out: with hubs like these they would take too long")
     return features
-
-
-def _byte_strings(names: list[str]) -> np.ndarray:
-    return np.array([name.encode() for name in names])
 
 
 def _make_splits(

@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from cgnn_cli.datasets.files.archives import load_matrix
 from cgnn_cli.datasets.files.arrays import (
     NPY_MAGIC,
+    NUMBER_MEMORY,
     ZIP_MAGIC,
     load_array,
-    load_matrix,
     lossless,
     narrow,
     read_array_or_text,
@@ -32,6 +33,7 @@ from cgnn_cli.datasets.files.tables import (
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.resources import check_reading
 
 LABEL_WORDS = ("label", "labels", "class", "category", "y")
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]*")
@@ -68,6 +70,7 @@ def read_features(path: Path, reading: Reading, impute: Literal["zero"] | None =
         _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
         return _with_columns(NodeValues(path, narrow(array)))
     table = _node_table(content, path, reading)
+    check_reading(path, NUMBER_MEMORY * table.row_count * len(table.columns))
     array = np.column_stack([table.numbers(column) for column in range(1, len(table.columns))])
     _make_finite(NodeValues(path, array, table), np.arange(len(array))[:, np.newaxis], impute, notes)
     return NodeValues(path, narrow(array), table)

@@ -1,16 +1,16 @@
 """Splits the user gives: masks in an .npz file, or a table with a column a split."""
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, array_hint, read_array_or_text
+from cgnn_cli.datasets.files.archives import read_masks
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, read_array_or_text
 from cgnn_cli.datasets.files.nodes import Nodes
 from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, parse_table
 from cgnn_cli.datasets.splits import Names, shown
-from cgnn_cli.datasets.wording import one_line, shorten
+from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, UNUSED
 
@@ -27,12 +27,7 @@ def read_splits(path: Path, nodes: Nodes, reading: Reading) -> np.ndarray:
         return _table_splits(content, path, nodes, reading)
     if nodes.names is not None:
         raise DataError(f"{path} has masks for nodes 0..N-1, but the nodes have ids of their own", IDS_HINT)
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            masks = {name: archive[name] for name in archive.files if name.rstrip("s").endswith("_mask")}
-    except Exception as error:  # numpy promises no set of exceptions for damaged files
-        raise DataError(f"{path} cannot be read as an .npz file: {one_line(error)}", array_hint(error)) from error
-    return splits_from_masks(masks, nodes.count, path)
+    return splits_from_masks(read_masks(content, path), nodes.count, path)
 
 
 def _table_splits(content: bytes, path: Path, nodes: Nodes, reading: Reading) -> np.ndarray:

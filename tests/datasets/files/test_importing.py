@@ -49,7 +49,7 @@ def test_a_pickle_is_not_run(folder: Folder, tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError):
             folder.load(**{"edges": SQUARE, **attack})
-    folder.fails("cannot be read as an .npz file", SQUARE, labels="0,a\n1,a\n2,b\n", splits=masks)
+    folder.fails("Object arrays are not read", SQUARE, labels="0,a\n1,a\n2,b\n", splits=masks)
     assert not (tmp_path / "owned").exists()
 
 
