@@ -311,8 +311,8 @@ class TrainConfig(StageConfig):
         return own + ("twins",) * self.label_input + ("degrees",) * self.degree_features
 
     def numbers_a_node(self) -> int:
-        """How many a training holds for each node at its peak; here those of some class scores and their gradients."""
-        return 640
+        """How many a training holds for each node at its peak, beside class scores; here those of a branch."""
+        return 7 * self.branch_hidden if self.has_branch else 0
 
     def numbers_an_entry(self) -> int:
         """How many a training holds for each entry of its operators, beside the operators themselves."""

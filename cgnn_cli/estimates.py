@@ -1,17 +1,19 @@
-"""How much memory and disk a stage needs, from the sizes of its inputs: rough upper bounds.
+"""How much memory and disk a stage needs, from the sizes of its inputs.
 
-They count the arrays that live at the same time, and tests/test_resources.py compares them with measured peaks. A
-training counts two to four times what lives: glibc keeps freed blocks of up to 32 MiB for later ones, and how much of
-that adds up differs from run to run. To return them at once would make a training 2.4 times as slow.
+A process holds the inputs of a stage, then either what it works with or its result and the copy that is read back
+before it is published, whichever is more. The figures here are bytes an entry or a node of all arrays that live at the
+moment of the peak, counted in the code; benchmarks/memory.py and tests/test_resources.py compare the sums with
+measured peaks.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import CommuteConfig, TrainConfig
+from cgnn_cli.configs import CommuteConfig, ComputeConfig, TrainConfig
 from cgnn_cli.models.option_groups import SamplingOptions
 from cgnn_cli.operators.operator_table import OPERATORS
+from cgnn_cli.resources import memory_limit, thread_count
 from cgnn_cli.solver_table import SOLVERS, WalkSize
 
 if TYPE_CHECKING:
@@ -19,59 +21,138 @@ if TYPE_CHECKING:
 
 CSR_ENTRY = 12  # a float64 and an int32
 OPERATOR_ENTRY = 40  # in float64 with its row and column, a copy of it, and the float32 that is kept
-BASE = 64 << 20
+SMALL = 4 << 20  # what does not grow with the graph: HDF5, thread stacks
+LEAST = 64 << 20  # of any estimate: the memory of the interpreter itself varies by about as much
+COMPUTE = ComputeConfig()
+
+# glibc keeps freed blocks below this size for later ones, but blocks that are aligned, as those of torch are, rarely
+# fit where one of their size was freed (mended in glibc 2.38). Panels of a training pile up to 2.2 to 3.8 times of what
+# lives; to return them at once makes it 2.4 times as slow.
+KEPT_BELOW = 32 << 20
+PILED_UP = 3.0
 
 
-def _feature_bytes(graph: Graph, item: int) -> int:
+def _bytes(data: Any) -> int:
+    """What the arrays of a stage's data hold."""
+    from cgnn_cli.store.elements import flatten
+
+    return sum(int(array.nbytes) for array in flatten(data.to_elements()).values())
+
+
+def _needed(inputs: dict[str, Any], work: float, result: float = 0) -> int:
+    """The inputs with the work, or with the result and its copy that is read back."""
+    held = sum(map(_bytes, inputs.values()))
+    return max(LEAST, held + int(max(work, 2 * result)) + SMALL)
+
+
+def rewire_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """Features in float64 with their squares; a sum of matrices with a copy; both directions of a symmetric walk."""
+    graph: Graph = inputs["graph"]
+    nodes, entries, work = graph.node_count, int(graph.adjacency.nnz), 0.0
+    base = 0.0  # beside the graph
+    if config.walk == "symmetric":
+        work, base, entries = 5 * CSR_ENTRY * entries, 2 * CSR_ENTRY * entries, 2 * entries
+    if config.method == "teleport":
+        return _needed(inputs, max(work, base + CSR_ENTRY * entries) + 40 * nodes)
+    if config.method == "none":
+        return _needed(inputs, max(work, base + 26 * entries + 80 * nodes))
+    features = 0
+    if graph.features is not None:
+        features = int(graph.features.size) * (20 if hasattr(graph.features, "nnz") else 8)
+    joined = 2 * CSR_ENTRY * (entries + 3 * nodes) + 200 * nodes
+    return _needed(inputs, max(work, base + max(features + 60 * nodes, joined)))
+
+
+def dilap_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """The walk and its Laplacian, with their transposes, a difference and a copy, to tell whether it is symmetric.
+
+    The incidence form is a sum of both directions, with twice the entries.
+    """
+    entries, nodes = int(inputs["rewire"].adjacency.nnz), int(inputs["rewire"].adjacency.shape[0])
+    arrays = 8 if config.form == "incidence" else 6
+    return _needed(inputs, arrays * CSR_ENTRY * entries + 200 * nodes)
+
+
+def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: ComputeConfig = COMPUTE) -> int:
+    """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures."""
+    graph, dilap = inputs["graph"], inputs["dilap"]
+    edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
+    import numpy as np
+
+    ways = np.diff(walk.indptr).astype(float)  # out of each state
+    size = WalkSize(
+        states=len(dilap.perron),
+        steps=int(walk.nnz),
+        edges=edges,
+        two_steps=float(ways @ np.bincount(walk.indices, minlength=len(ways))),
+        waits=bool((walk.diagonal() > 0).all()),
+        jobs=thread_count(compute.threads, 0),
+        memory=memory_limit(compute.memory_limit) // 2,
+    )
+    loops = CSR_ENTRY * edges if graph.edges is not graph.adjacency else 0
+    weights = 146 * edges + 60 * nodes
+    return _needed(inputs, loops + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
+
+
+def operators_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """A few copies of each matrix while it is put together."""
+    return _needed(inputs, OPERATOR_ENTRY * OPERATORS[config.kind].entries(inputs["graph"], config.train))
+
+
+def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """The transposes of the operators and of sparse features, and the panels of all layers for the gradient.
+
+    In batches the panels are those of the nodes that a batch reaches; the validation has outputs of the whole graph.
+    """
+    graph, train = inputs["graph"], config.train
+    nodes, numbers = graph.node_count, numbers_of_a_node(graph, train)
+    kept = _operator_entries(inputs)
+    panels, work = nodes * numbers, float(kept * (12 + 4 * train.numbers_an_entry()))
+    if isinstance(train, SamplingOptions) and train.batch_nodes:
+        ways = 2 if train.resolved_direction == "both" else 1
+        reached = min(nodes, train.batch_nodes * (1 + ways * train.fanout) ** train.layers)
+        panels = max(reached * numbers, nodes * train.width * (train.layers + 1))
+        work = 12 * kept + 60 * min(kept, ways * reached * train.fanout)
+    return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels * _piling_up(graph, train))
+
+
+def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined."""
+    graph, train = inputs["graph"], config.train
+    kept, width = _operator_entries(inputs), getattr(train, "width", graph.class_count)
+    joined = train.layers if getattr(train, "jumping_knowledge", "none") != "none" else 0
+    branch = 3 * train.branch_hidden if train.has_branch else 0
+    panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
+    heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
+    work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
+    return _needed(inputs, work + 4 * panels)
+
+
+def numbers_of_a_node(graph: Graph, train: TrainConfig) -> int:
+    """Those of the layers, and class scores with their gradients, of each step where they are propagated."""
+    return train.numbers_a_node() + graph.class_count * (8 + 2 * getattr(train, "propagation_steps", 0))
+
+
+def _operator_entries(inputs: dict[str, Any]) -> int:
+    return sum(int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
+
+
+def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> int:
+    """Sparse features with their transpose; rows of dense ones for each direction, and a copy in 32 bits or scaled."""
     if graph.features is None:
         return 0
-    index = 4 if hasattr(graph.features, "nnz") else 0
-    return int(graph.features.size * (item + index))  # the size of a sparse matrix is its number of entries
+    size, copies = int(graph.features.size), 2 * bool(train.input_dropout)
+    copies += graph.features.dtype.itemsize != 4 or train.feature_scaling != "none"
+    if hasattr(graph.features, "nnz"):
+        return size * 8 * (1 + copies)
+    matrices = sum(len(data.matrices) for data in inputs.values() if hasattr(data, "matrices"))
+    return size * 4 * (min(matrices, 2) + copies)
 
 
-def _entries(graph: Graph) -> int:
-    return int(graph.adjacency.nnz) + 3 * graph.node_count
-
-
-def rewire_memory(inputs: dict[str, Any], config: Any) -> int:
-    graph: Graph = inputs["graph"]
-    return BASE + 2 * _feature_bytes(graph, 8) + 8 * CSR_ENTRY * _entries(graph)
-
-
-def dilap_memory(inputs: dict[str, Any], config: Any) -> int:
-    rewired = inputs["rewire"]
-    return BASE + 12 * CSR_ENTRY * int(rewired.adjacency.nnz) + 200 * int(rewired.adjacency.shape[0])
-
-
-def commute_memory(inputs: dict[str, Any], config: CommuteConfig) -> int:
-    """Two dozen arrays over the edges, and what the solver needs."""
-    dilap, edges = inputs["dilap"], int(inputs["graph"].adjacency.nnz)
-    size = WalkSize(len(dilap.perron), int(dilap.transition.nnz), edges)
-    return BASE + 24 * 8 * edges + SOLVERS[config.solver].memory(size, config)
-
-
-def operators_memory(inputs: dict[str, Any], config: Any) -> int:
-    """A few copies of each matrix while it is put together."""
-    return BASE + OPERATOR_ENTRY * OPERATORS[config.kind].entries(inputs["graph"], config.train)
-
-
-def fit_memory(inputs: dict[str, Any], config: Any) -> int:
-    """The operators with their transposes, features, and a panel a layer with its gradients.
-
-    In batches the panels with gradients are those of the nodes that a batch reaches, two operators a layer; the whole
-    graph has a panel a layer without them, for the validation.
-    """
-    graph: Graph = inputs["graph"]
-    train: TrainConfig = config.train
-    nodes = graph.node_count
-    kept = sum(int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
-    operators = 2 * 20 * kept + 2 * 20 * (_feature_bytes(graph, 4) // 4)
-    numbers = nodes * train.numbers_a_node()
-    if isinstance(train, SamplingOptions) and train.batch_nodes:
-        reached = min(nodes, train.batch_nodes * (1 + 2 * train.fanout) ** train.layers)
-        numbers = reached * train.numbers_a_node() + nodes * train.width * (train.layers + 2)
-    numbers += kept * train.numbers_an_entry()
-    return 8 * BASE + operators + 4 * numbers + 2 * CSR_ENTRY * int(graph.adjacency.nnz)
+def _piling_up(graph: Graph, train: TrainConfig) -> float:
+    """How much more than what lives the panels take."""
+    panel = 4 * graph.node_count * getattr(train, "width", graph.class_count)
+    return PILED_UP if panel < KEPT_BELOW else 1.0
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:
@@ -79,7 +160,7 @@ def commute_disk(inputs: dict[str, Any], config: Any) -> int:
 
 
 def rewire_disk(inputs: dict[str, Any], config: Any) -> int:
-    return CSR_ENTRY * _entries(inputs["graph"])
+    return CSR_ENTRY * (int(inputs["graph"].adjacency.nnz) + 3 * inputs["graph"].node_count)
 
 
 def dilap_disk(inputs: dict[str, Any], config: Any) -> int:

@@ -106,7 +106,7 @@ class Stage:
     example: str = ""
     compute_options: tuple[str, ...] = ("compute",)
     resumable: Callable[[Any], bool] = lambda config: False
-    memory: Callable[[Inputs, Any], int] | None = None
+    memory: Callable[[Inputs, Any, ComputeConfig], int] | None = None
     disk: Callable[[Inputs, Any], int] | None = None
     relief: str = "use a machine with more memory"
     in_workers: bool = False
@@ -252,6 +252,7 @@ STAGES: dict[str, Stage] = {
             "score_columns",
             _evaluate,
             module="cgnn_cli.stages.evaluate",
+            memory=estimates.eval_memory,
             after="train",
             help="Score a trained model on the test nodes of its splits.",
             example="cgnn eval --dataset demo --json",

@@ -10,16 +10,24 @@ from importlib import import_module
 from typing import Any
 
 PAPER_RANK = 5
-PAIR_BYTES = 176  # what the series holds for a pair while it works
+BLOCK_BYTES = 1 << 26  # of the blocks of rows that the series works on
+CACHED_STATES = 3 << 19
 
 
 @dataclass(frozen=True)
 class WalkSize:
-    """What the memory of a solver grows with: the states of the walk, its possible steps, and the edges."""
+    """What the memory of a solver grows with: states, possible steps, pairs of them in a row, and edges.
+
+    waits: whether the walk may stay in every state. jobs, memory: what the solver may use.
+    """
 
     states: int
     steps: int
     edges: int
+    two_steps: float = 0.0
+    waits: bool = True
+    jobs: int = 1
+    memory: int = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -49,13 +57,31 @@ class Solver:
 
 
 def _svd_memory(size: WalkSize, config: Any) -> int:
-    """The kept vectors and the basis of Lanczos, of both sides."""
-    return 2 * 8 * size.states * (config.rank + max(2 * config.rank + 1, 20))
+    """The transposed Laplacian, two bases of Lanczos, and the vectors that are found, in six forms."""
+    basis = max(2 * config.rank + 1, 20)
+    cut = 2 if size.states > CACHED_STATES else 1  # a large matrix is copied in blocks of columns
+    return cut * 12 * size.steps + 8 * size.states * (2 * basis + 6 * config.rank)
+
+
+def _exact_memory(size: WalkSize, config: Any) -> int:
+    """The matrix, its inverse, and what LAPACK works in; where that is too much, sparse factors within the limit."""
+    return min(3 * 8 * size.states**2, size.memory)
 
 
 def _series_memory(size: WalkSize, config: Any) -> int:
-    """The walk with its transpose, and arrays over the pairs and the states."""
-    return 2 * 12 * size.steps + PAIR_BYTES * size.edges + 20 * 8 * size.states
+    """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread."""
+    wanted = 2 * size.edges + size.states
+    most = max(BLOCK_BYTES, 96 * size.states) * (1.0 if config.step_count <= 2 else 0.5)
+    rows = 12 * (2 * size.steps + size.two_steps) + 96 * wanted if config.step_count <= 2 else most * size.jobs
+    blocks = min(most * size.jobs, rows, size.memory)
+    lazy = 0 if size.waits else 2 * 12 * (size.steps + size.states)
+    return int(lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 80 * size.states)
+
+
+def _sketch_memory(size: WalkSize, config: Any) -> int:
+    """A series, then some 25 arrays over the pairs; a worker solves with 14 vectors, and a walk of its own."""
+    solves = size.jobs * (14 * 8 * size.states + 12 * size.steps)
+    return max(_series_memory(size, config), 200 * size.edges + solves)
 
 
 SOLVERS: dict[str, Solver] = {
@@ -64,7 +90,12 @@ SOLVERS: dict[str, Solver] = {
     ),
     # Its own module judges whether the dense matrix fits, and tries a sparse factorisation where it does not.
     "exact": Solver(
-        "dense, small graphs", "cgnn_cli.solvers.exact", true_times=True, most_nodes=20_000, quick_nodes=5_500
+        "dense, small graphs",
+        "cgnn_cli.solvers.exact",
+        true_times=True,
+        memory=_exact_memory,
+        most_nodes=20_000,
+        quick_nodes=5_500,
     ),
     "series": Solver(
         "fast, any size",
@@ -81,7 +112,7 @@ SOLVERS: dict[str, Solver] = {
         ("steps", "probes", "solver_seed"),
         steps=3,
         true_times=True,
-        memory=_series_memory,
+        memory=_sketch_memory,
         resumable=True,
     ),
     "pi-only": Solver("the control c = 1/pi_i + 1/pi_j", "cgnn_cli.solvers.pi_only", only_pi=True),

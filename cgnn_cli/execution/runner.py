@@ -178,7 +178,7 @@ class Runner:
         if stage.sent is not None:  # those of models, which load torch
             check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         if stage.memory is not None:
-            needed, limit = stage.memory(inputs, step.config), memory_limit(self.compute.memory_limit)
+            needed, limit = stage.memory(inputs, step.config, self.compute), memory_limit(self.compute.memory_limit)
             check_memory(stage.name, needed, limit, self._relief(step))
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)

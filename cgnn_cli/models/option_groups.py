@@ -30,8 +30,8 @@ class LayerOptions(TrainConfig):
         return self.hidden * self.widening
 
     def numbers_a_node(self) -> int:
-        """What the layers keep, and what a gradient needs."""
-        return self.width * (10 * self.layers + 10)
+        """What a layer keeps for its gradient: input, activation, mask and output; and two panels in passing."""
+        return super().numbers_a_node() + self.width * (4 * self.layers + 2)
 
 
 class ActivationOption(LayerOptions):
@@ -44,6 +44,10 @@ class DropoutOption(LayerOptions):
 
 class PerceptronOptions(DropoutOption, ActivationOption):
     """Layers with activation and dropout between them."""
+
+    def numbers_of_perceptron(self) -> int:
+        """Of layers that see no other nodes; the last one gives the class scores."""
+        return TrainConfig.numbers_a_node(self) + self.width * (4 * self.layers - 3)
 
 
 class StackOptions(PerceptronOptions):
@@ -62,8 +66,10 @@ class StackOptions(PerceptronOptions):
             raise UsageError("--jumping-knowledge needs a head", "use --head-layers 1")
 
     def numbers_a_node(self) -> int:
-        a_layer = 10 + 2 * self.l2_norm + 2 * self.batch_norm + 2 * (self.jumping_knowledge != "none")
-        return self.width * (a_layer * self.layers + 4 * self.head_layers + 6)
+        """The options keep a panel a layer each; a layer of the head keeps three."""
+        a_layer = self.l2_norm + self.batch_norm + (self.jumping_knowledge != "none")
+        head = 3 * max(self.head_layers - 1, 0) - 1
+        return super().numbers_a_node() + self.width * (a_layer * self.layers + head)
 
 
 class SamplingOptions(StackOptions):

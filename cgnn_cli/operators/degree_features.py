@@ -31,7 +31,8 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
 
 
 def entries(graph: Graph, config: TrainConfig) -> int:
-    return 2 * COLUMNS * graph.node_count + 2 * int(graph.adjacency.nnz)
+    """Of the edges and the columns, as many as would take as much memory."""
+    return int(graph.adjacency.nnz) + 5 * graph.node_count
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:

@@ -50,4 +50,5 @@ def root_of_product(pattern: csr_array, weight: np.ndarray) -> csr_array:
 
 def entries(graph: Graph, config: DgcnConfig) -> int:
     """An upper bound of the entries of the three matrices."""
-    return 3 * (2 * int(graph.adjacency.nnz) + graph.node_count)
+    edges = int(graph.adjacency.nnz)
+    return (6 if config.resolved_direction == "undirected" else 4) * edges + 3 * graph.node_count

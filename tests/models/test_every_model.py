@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.configs import TrainConfig, option_name
 from cgnn_cli.errors import UsageError
-from cgnn_cli.estimates import fit_memory
+from cgnn_cli.estimates import fit_memory, numbers_of_a_node
 from cgnn_cli.graph import CommuteTimes, Fit, Graph
 from cgnn_cli.models.model_table import MODELS, train_config
 from cgnn_cli.models.parts.propagate import Propagator, as_input
@@ -234,7 +234,7 @@ def test_the_estimate_of_memory_covers_what_is_kept(case: str) -> None:
         if network.pretrain_epochs:
             network.pretrain_loss(features_of(graph), 0)
     entries = sum(operators.summary["entries"] for operators in made.values())
-    numbers = graph.node_count * config.numbers_a_node() + entries * config.numbers_an_entry()
+    numbers = graph.node_count * numbers_of_a_node(graph, config) + entries * config.numbers_an_entry()
     assert sum(kept) <= numbers
     assert 4 * numbers < fit_memory({"graph": graph, **made}, FitConfig(config, 0))
 

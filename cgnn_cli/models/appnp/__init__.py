@@ -10,3 +10,6 @@ class AppnpConfig(SimilarityOptions, SteppingOptions):
     paper = "Gasteiger et al., Predict then Propagate, ICLR 2019"
     operator = "convolution"
     directions = UNDIRECTED_FIRST
+
+    def numbers_a_node(self) -> int:
+        return self.numbers_of_perceptron()

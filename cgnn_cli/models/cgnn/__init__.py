@@ -25,6 +25,9 @@ class CgnnConfig(TwoWayOptions, SteppingOptions, SimilarityOptions, SamplingOpti
         "cgnn: layers: the paper's. ppr: an MLP, then steps of personalised PageRank over the weighted edges.",
     )
 
+    def numbers_a_node(self) -> int:
+        return self.numbers_of_perceptron() if self.propagation == "ppr" else super().numbers_a_node()
+
     def unread(self) -> set[str]:
         unread = super().unread() | ({"self_share"} if self.combine == "sum" else set())
         if self.propagation == "layers":

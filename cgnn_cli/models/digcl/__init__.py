@@ -27,6 +27,10 @@ class DigclConfig(ActivationOption):
         0, "digcl: random nodes that are compared in a step; 0: all, which takes time of N x N.", minimum=0
     )
 
+    def numbers_a_node(self) -> int:
+        """The loss sees both views through the projection, with its gradient."""
+        return super().numbers_a_node() + 8 * self.projection
+
 
 def view_name(teleport: float) -> str:
     """The name of the view that is nearest to a teleport."""

@@ -20,3 +20,6 @@ class GprgnnConfig(SimilarityOptions, SteppingOptions):
 
     def unread(self) -> set[str]:
         return super().unread() | ({"teleport"} if self.gpr_start in ("one-hot", "random") else set())
+
+    def numbers_a_node(self) -> int:
+        return self.numbers_of_perceptron()

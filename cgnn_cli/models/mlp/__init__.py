@@ -7,3 +7,6 @@ class MlpConfig(PerceptronOptions):
     model: str = "mlp"
     title = "Features alone, a floor"
     label = "MLP"
+
+    def numbers_a_node(self) -> int:
+        return self.numbers_of_perceptron()

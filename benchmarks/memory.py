@@ -1,0 +1,315 @@
+"""Estimates of memory against measured peaks: every stage, each in a process of its own, from 10^4 to 10^7 edges.
+
+    python benchmarks/memory.py --edges 10000 100000 --store FOLDER
+
+A peak is what the process of a stage holds at most, from reading its inputs to the published artifact, above what it
+held before: all that is imported, and warm from the same stage on a tiny graph. Peaks below the least estimate count as
+that: what a process holds by itself varies by so much.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from cgnn_cli import estimates
+from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, StageConfig
+from cgnn_cli.datasets.registry import GraphContent, graph_step
+from cgnn_cli.execution import runner as runners
+from cgnn_cli.graph import Graph
+from cgnn_cli.keys import artifact_key
+from cgnn_cli.models.model_table import train_config
+from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.pipeline import STAGES, Step, plan
+from cgnn_cli.store.store import Store
+from cgnn_cli.workspace import Silence
+
+THRESHOLD = "MALLOC_MMAP_THRESHOLD_"
+STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+EDGES = (10_000, 100_000, 1_000_000, 10_000_000)
+TINY = 400
+DEGREE = 8  # edges a node
+SHAPES = ("even", "skewed")
+FEATURES, FILLED, CLASSES = 64, 0.1, 5
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stage with some settings, and the most edges that it is measured with."""
+
+    stage: str
+    rewire: dict[str, Any] = field(default_factory=dict)
+    dilap: dict[str, Any] = field(default_factory=dict)
+    commute: dict[str, Any] = field(default_factory=dict)
+    train: dict[str, Any] = field(default_factory=dict)
+    most: int = EDGES[-1]
+
+    @property
+    def configs(self) -> dict[str, StageConfig]:
+        return {
+            "rewire": RewireConfig(**self.rewire),
+            "dilap": DilapConfig(**self.dilap),
+            "commute": CommuteConfig(**{"solver": "pi-only", "proximity": "none", **self.commute}),
+            "train": train_config(**{"model": "gcn", "epochs": 3, **self.train}),
+        }
+
+    @property
+    def name(self) -> str:
+        """The stage and what is not as always, as options of the command line."""
+        given = {**self.rewire, **self.dilap, **self.commute, **self.train}
+        words = [name.replace("_", "-") + ("" if value is True else f" {value}") for name, value in given.items()]
+        return " --".join([self.stage, *words])
+
+
+def solver(name: str, **options: Any) -> dict[str, Any]:
+    return {"solver": name, "proximity": "exp", **options}
+
+
+DEEP = {"layers": 5, "jumping_knowledge": "cat", "l2_norm": True, "batch_norm": True}
+DEEP_MODEL = {"model": "dirgnn", **DEEP}
+MODELS: tuple[dict[str, Any], ...] = (
+    {"model": "cgnn"},
+    {"model": "cgnn", "direction": "undirected"},
+    {"model": "cgnn", "hidden": 128, **DEEP},
+    {"model": "cgnn", "propagation": "ppr"},
+    {"model": "cgnn", "batch_nodes": 1024},
+    DEEP_MODEL,
+    {"model": "gcn"},
+    {"model": "gcn", "hidden": 256},
+    {"model": "gcn", "batch_nodes": 1024},
+    {"model": "sage", "layers": 3},
+    {"model": "mlp"},
+    {"model": "linear"},
+    {"model": "appnp"},
+    {"model": "gprgnn"},
+    {"model": "gcnii", "layers": 8},
+    {"model": "mixhop"},
+    {"model": "digcn"},
+    {"model": "magnet"},
+    {"model": "dgcn"},
+    {"model": "duplex"},
+    {"model": "gat"},
+    {"model": "gat", "heads": 4},
+    {"model": "dirgnn", "variant": "gat"},
+    {"model": "gcn", "degree_features": True},
+)
+LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})
+QUICK_MODELS = (
+    {"model": "cgnn"},
+    {"model": "gcn"},
+    {"model": "gcn", "batch_nodes": 1024},
+    {"model": "gat"},
+    DEEP_MODEL,
+)
+CASES = (
+    Case("rewire"),
+    Case("rewire", rewire={"method": "none"}),
+    Case("rewire", rewire={"method": "teleport"}),
+    Case("rewire", rewire={"walk": "symmetric"}),
+    Case("dilap"),
+    Case("dilap", dilap={"form": "incidence"}),
+    Case("dilap", rewire={"method": "teleport"}),
+    Case("commute", commute=solver("pi-only")),
+    Case("commute", commute=solver("series")),
+    Case("commute", commute=solver("series", steps=3), most=1_000_000),
+    Case("commute", commute=solver("sketch", probes=8), most=1_000_000),
+    Case("commute", commute=solver("svd", rank=5)),
+    Case("commute", commute=solver("svd", rank=20), most=1_000_000),
+    Case("commute", commute=solver("exact"), most=10_000),
+    Case("commute", rewire={"method": "teleport"}, commute=solver("series")),
+    *(Case("eval", train=model, most=EDGES[-1 if model in LARGEST else -2]) for model in MODELS),
+    Case("eval", train={"model": "digcn-ib"}, most=100_000),
+    Case("eval", train={"model": "digcl", "pretrain_epochs": 2, "anchors": 500}, most=100_000),
+    Case("eval", train={"model": "gcn", "knn": 5}, most=100_000),
+    Case("eval", train={"model": "gcn", "label_input": True}, most=100_000),
+)
+QUICK = tuple(case for case in CASES if case.stage != "eval" or case.train in QUICK_MODELS)
+
+
+def random_graph(edges: int, shape: str) -> Graph:
+    """A random graph with features, labels and a split; skewed: hubs, and dense features."""
+    generator = np.random.default_rng(edges)
+    nodes = max(edges // DEGREE, 10)
+    source, target = generator.integers(nodes, size=(2, edges))
+    features: Any
+    if shape == "skewed":
+        target = (nodes * generator.random(edges) ** 3).astype(np.int64)
+        features = generator.random((nodes, FEATURES), dtype=np.float32)
+    else:
+        filled = int(FILLED * FEATURES * nodes)
+        places = generator.integers(nodes, size=filled), generator.integers(FEATURES, size=filled)
+        features = canonical_csr(csr_array((np.ones(filled), places), shape=(nodes, FEATURES))).astype(np.float32)
+    adjacency = canonical_csr(csr_array((np.ones(edges), (source, target)), shape=(nodes, nodes)))
+    adjacency.data[:] = 1
+    names = np.array([f"class {number}".encode() for number in range(CLASSES)])
+    splits = generator.integers(1, 4, size=(1, nodes)).astype(np.uint8)
+    labels = np.arange(nodes) % CLASSES
+    splits[0, : 3 * CLASSES] = np.repeat([1, 2, 3], CLASSES)
+    return Graph(adjacency=adjacency, features=features, labels=labels, class_names=names, splits=splits)
+
+
+def steps_of(case: Case, graph: Step) -> list[Step]:
+    """The steps of a case that need an estimate, each once: operators and trainings stand before the evaluation."""
+    wanted = plan(case.stage, graph, case.configs, [0])
+    return [step for step in wanted.lineage if step.stage.memory is not None]
+
+
+def stored_graph(store: Store, edges: int, shape: str) -> Step:
+    """The step of a graph in the store; it is made where it is missing."""
+    note = store.root / f"{shape}-{edges}.txt"
+    if not note.exists():
+        step = graph_step(random_graph(edges, shape))
+        runners.Runner(store, Silence()).obtain(step)
+        note.write_text(step.config.content)
+    content = GraphContent(note.read_text())
+    return Step(STAGES["graph"], content, {}, artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {}))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a stage was thought to need and what it held, in bytes."""
+
+    name: str
+    estimate: int
+    peak: int
+
+    @property
+    def ratio(self) -> float:
+        """Peaks below the least estimate count as that."""
+        return self.estimate / max(self.peak, estimates.LEAST)
+
+    def row(self, edges: int, shape: str) -> str:
+        """A line for people, in MiB."""
+        sizes = f"{self.estimate / 2**20:8,.0f} {self.peak / 2**20:8,.0f}"
+        return f"{edges:>10,} {shape:7} {self.ratio:5.2f} {sizes}  {self.name}"
+
+
+def measure(store: Store, step: Step, name: str) -> Measured:
+    """Obtain a step whose inputs are there, and look at what the process held."""
+    found: list[int] = []
+    runners.check_memory = lambda stage, needed, limit, hint: found.append(needed)  # type: ignore[assignment]
+    gc.collect()
+    before = _status("VmRSS")
+    FORGET.write_text("5")
+    _, hit = runners.Runner(store, Silence()).obtain(step)
+    if hit or len(found) != 1:
+        raise RuntimeError(f"{name} was to be measured, but it or its inputs were there or missing")
+    return Measured(name, found[0], _status("VmHWM") - before)
+
+
+def _status(name: str) -> int:
+    line = next(line for line in STATUS.read_text().splitlines() if line.startswith(name))
+    return 1024 * int(line.split()[1])
+
+
+def label(case: Case, step: Step) -> str:
+    """How a step is called in the table."""
+    kind = f" {step.config.kind}" if step.stage.name == "operators" else ""
+    return case.name.replace(case.stage, step.stage.name + kind, 1)
+
+
+def warm_up(case: Case) -> None:
+    """Run a case on a tiny graph: what is loaded at first use is not measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        runner = runners.Runner(store, Silence())
+        for step in steps_of(case, stored_graph(store, TINY, "skewed")):
+            runner.obtain(step)
+
+
+def missing(store: Store, edges: int, shape: str, cases: tuple[Case, ...] = CASES) -> Iterator[tuple[Case, int, str]]:
+    """The steps that are not in the store yet: the case, the number of the step in it, and its name."""
+    graph = stored_graph(store, edges, shape)
+    seen = set()
+    for case in cases:
+        if edges <= case.most:
+            for number, step in enumerate(steps_of(case, graph)):
+                if step.key not in seen and store.find(step.stage.name, step.key) is None:
+                    seen.add(step.key)
+                    yield case, number, label(case, step)
+
+
+def in_this_process(store: Store, edges: int, shape: str, cases: tuple[Case, ...] = CASES) -> Iterator[Measured]:
+    """All cases one after another: right where malloc gives back at once what is freed."""
+    graph, warm = stored_graph(store, edges, shape), None
+    for case, number, name in list(missing(store, edges, shape, cases)):
+        if case is not warm:
+            warm_up(warm := case)
+        step = steps_of(case, graph)[number]
+        obtain_inputs(store, step)
+        yield measure(store, step, name)
+
+
+def in_own_processes(store: Store, edges: int, shape: str, cases: tuple[Case, ...] = CASES) -> Iterator[Measured]:
+    """Each case in a process of its own, as a user runs it."""
+    for case, number, _ in list(missing(store, edges, shape, cases)):
+        place = json.dumps([str(store.root), edges, shape, CASES.index(case), number])
+        command = [sys.executable, __file__, "--one", place]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        yield Measured(*json.loads(done.stdout.splitlines()[-1]))
+
+
+def obtain_inputs(store: Store, step: Step) -> None:
+    """A checkpoint has no estimate, and is not measured."""
+    for needed in step.inputs.values():
+        runners.Runner(store, Silence()).obtain(needed)
+
+
+def one(place: str) -> None:
+    root, edges, shape, case, number = json.loads(place)
+    store, chosen = Store(Path(root)), CASES[case]
+    step = steps_of(chosen, stored_graph(store, edges, shape))[number]
+    obtain_inputs(store, step)
+    warm_up(chosen)
+    found = measure(store, step, label(chosen, step))
+    print(json.dumps([found.name, found.estimate, found.peak]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--edges", type=int, nargs="+", default=EDGES)
+    parser.add_argument("--shapes", nargs="+", default=SHAPES)
+    parser.add_argument("--store", type=Path, help="where inputs are kept; what is there already is not measured again")
+    parser.add_argument("--together", action="store_true", help="what lives: in one process that returns what is freed")
+    parser.add_argument("--quick", action="store_true", help="a few cases of each stage")
+    parser.add_argument("--only", default="", help="the cases whose names begin like this")
+    parser.add_argument("--json", action="store_true", help="a line of JSON for each: name, estimate and peak in bytes")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        return one(options.one)
+    if options.together:
+        forget_what_is_freed()
+    cases = tuple(case for case in CASES if case.name.startswith(options.only) and (case in QUICK or not options.quick))
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(options.store or Path(folder))
+        store.root.mkdir(parents=True, exist_ok=True)
+        run = in_this_process if options.together else in_own_processes
+        for edges, shape in product(options.edges, options.shapes):
+            for found in run(store, edges, shape, cases):
+                shown = [found.name, found.estimate, found.peak]
+                print(json.dumps(shown) if options.json else found.row(edges, shape), flush=True)
+
+
+def forget_what_is_freed() -> None:
+    """Start again with a fixed threshold of malloc; smaller peaks count too then, and nothing piles up."""
+    if os.environ.get(THRESHOLD) != str(1 << 16):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, THRESHOLD: str(1 << 16)})
+    estimates.LEAST, estimates.PILED_UP = 16 << 20, 1.0
+
+
+if __name__ == "__main__":
+    main()
