@@ -251,8 +251,8 @@ def _made(step: Step) -> Graph:
 
 
 def _gone(store: Store, name: str) -> Graph:
-    hint, key = f"import it again with `cgnn data import {name} ...`", store.dataset(name).get("key")
-    moved = [str(path) for path in store.quarantined() if path.name.startswith(f"graph-{key}-")]
+    hint = f"import it again with `cgnn data import {name} ...`"
+    moved = store.quarantined("graph", store.dataset(name).get("key", name))
     where = f"; what was there is now {moved[-1]}" if moved else ""
     raise UpstreamError(f"the graph of {name} is no longer in the store{where}", hint)
 

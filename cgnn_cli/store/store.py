@@ -237,9 +237,10 @@ class Store:
             return f"; it was imported: import it again with `cgnn data import {imported[0]} ...`"
         return ""
 
-    def quarantined(self) -> list[Path]:
-        """The files that were moved to quarantine, by their name."""
-        return [path for path in entries(self.root / "quarantine") if QUARANTINED.fullmatch(path.name)]
+    def quarantined(self, stage: str = "", key: str = "") -> list[Path]:
+        """The files that were moved to quarantine, all or those of an artifact, oldest first."""
+        found = [(path, QUARANTINED.fullmatch(path.name)) for path in entries(self.root / "quarantine")]
+        return [path for path, match in found if match and (not key or match.groups() == (stage, key))]
 
     def lock_path(self, stage: str, key: str) -> Path:
         return self.root / "locks" / f"{stage}-{key}.lock"

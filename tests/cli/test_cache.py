@@ -331,7 +331,7 @@ def test_case_13_gc_again_and_again_beside_imports_and_unpacking(cgnn: FrontDoor
     cgnn.ok("cache", "pack", key_of(store, "eval"), "-o", "a.tar", *STORE)
     for path in (store.root / "datasets").iterdir():  # so that nothing but the pack keeps what it brings
         path.unlink()
-    commands = [("cache", "unpack", "a.tar", *STORE)]
+    commands: list[tuple[object, ...]] = [("cache", "unpack", "a.tar", *STORE)]
     for seed in (5, 6):
         edges, _ = write_graph(Path(), seed=seed)
         commands.append(("data", "import", f"mine{seed}", "--edges", edges, *STORE))

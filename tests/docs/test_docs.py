@@ -61,7 +61,7 @@ SECTIONS = {
     "batch-jobs.md": ("Stores and disks", "Scripts", "Nodes without internet", "GPU"),
     "python-api.md": ("Functions", "A workspace"),
     "pyg.md": ("Example", "Directions", "AddCommuteTimes", "CGNNConv", "Conversions"),
-    "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
+    "cache.md": ("List, find, verify", "What cgnn touches", "Free space", "Carry artifacts to another machine"),
     "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
     "explain.md": ("The columns", "The prediction", "A figure"),
     "diagnose.md": ("The figures", "The verdict"),
