@@ -240,7 +240,7 @@ def _read_h5(path: Path) -> Artifact:
         with h5py.File(path, "r", locking=False) as file:
             names = ("encoding-type", "encoding-version", "header", "header-sha256")
             header = _parse_header(path, *(str(file.attrs.get(name)) for name in names))
-            return Artifact(header, read_hdf5(file, path))
+            return Artifact(header, read_hdf5(file))
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
     except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError, UnicodeDecodeError) as error:

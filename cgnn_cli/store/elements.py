@@ -12,7 +12,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -120,7 +120,7 @@ def _padded(strings: np.ndarray) -> tuple[str, Iterator[np.ndarray]]:
     return f"|S{width}", (piece.astype(f"S{width}") for piece in pieces)
 
 
-def check_npy(stream: BinaryIO, size: int) -> int:
+def check_npy(stream: IO[bytes], size: int) -> int:
     """How many entries an array has, by the header of its .npy file of `size` bytes, which it must fill.
 
     Else numpy would set aside memory for it in vain.
@@ -199,10 +199,10 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
     dataset.attrs["encoding-type"], dataset.attrs["encoding-version"] = encoding
 
 
-def read_hdf5(group: h5py.Group, file: object = "the file") -> Elements:
+def read_hdf5(group: h5py.Group) -> Elements:
     """Read the elements below an open HDF5 group; refuses what the format does not have, and more than fits."""
     flat = dict(_find_flat(group, ""))
-    check_reading(file, ARRAY_MEMORY * sum(array.nbytes for array in flat.values()))
+    check_reading(group.file.filename, ARRAY_MEMORY * sum(array.nbytes for array in flat.values()))
     return unflatten(
         {path: array if isinstance(array, np.ndarray) else _read_array(array) for path, array in flat.items()}
     )

@@ -79,7 +79,7 @@ class _SplitUnpickler(pickle._Unpickler):
             raise pickle.UnpicklingError(f"it names {named[:100]!r}, which is not admitted")
         return _Note(ADMITTED[named])
 
-    def load_bytes(self) -> None:
+    def load_bytes(self: Any) -> None:
         """Its base would set aside as many bytes as the file asks for, before it looks how many are there."""
         (length,) = struct.unpack("<Q", self.read(8))
         self.append(bytearray(self.read(length)))
