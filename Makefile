@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test soak lint bench bench-commute bench-training tune reproduction docs slow clean
+.PHONY: demo test soak lint bench bench-commute bench-training bench-memory tune reproduction docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -33,6 +33,10 @@ bench-commute: .venv/installed
 
 bench-training: .venv/installed
 	$(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
+
+# estimates of memory against measured peaks; STORE=FOLDER keeps the inputs, EDGES="10000 100000" for a part of it
+bench-memory: .venv/installed
+	$(BIN)/python benchmarks/memory.py $(if $(STORE),--store $(STORE)) $(if $(EDGES),--edges $(EDGES))
 
 # DATA=FOLDER, STORE=FOLDER, MINUTES=60: the search for presets; it goes on where it was stopped
 tune: .venv/installed

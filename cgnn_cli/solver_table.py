@@ -71,7 +71,7 @@ def _exact_memory(size: WalkSize, config: Any) -> int:
 def _series_memory(size: WalkSize, config: Any) -> int:
     """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread."""
     wanted = 2 * size.edges + size.states
-    most = max(BLOCK_BYTES, 96 * size.states) * (1.0 if config.step_count <= 2 else 0.5)
+    most = max(BLOCK_BYTES, 96 * size.states) * (1.0 if config.step_count <= 2 else 0.6)
     rows = 12 * (2 * size.steps + size.two_steps) + 96 * wanted if config.step_count <= 2 else most * size.jobs
     blocks = min(most * size.jobs, rows, size.memory)
     lazy = 0 if size.waits else 2 * 12 * (size.steps + size.states)
