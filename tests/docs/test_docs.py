@@ -104,7 +104,7 @@ SECTIONS = {
         "Errors",
         "Predict and export",
     ),
-    "exit-codes.md": ("Exit codes", "Standard output and standard error", "The JSON object"),
+    "exit-codes.md": ("Exit codes", "Signals", "Standard output and standard error", "The JSON object"),
     "method.md": (
         "rewire",
         "dilap",
