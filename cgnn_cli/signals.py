@@ -9,6 +9,7 @@ noted, so that the step is finished and saved, and a second Ctrl-C ends it. Noth
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import signal
@@ -58,6 +59,7 @@ class Stopper:
         self.idle = True
         self.install()
         sys.unraisablehook = _say_nothing_of_signals
+        atexit.register(_ignore_signals)  # the last to be called, as it is the first to be registered
         reader, writer = os.pipe()
         os.set_blocking(writer, False)
         # The signal's number is written by compiled code, whatever the interpreter is doing.
@@ -143,6 +145,12 @@ def ignore_interrupts(stopper: Stopper) -> None:
     stopper.holding = True
     stopper.install()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _ignore_signals() -> None:
+    """While Python takes itself down it would give signals their default effect, which is another exit code."""
+    for number in (*ENDING, signal.SIGUSR1):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _say_nothing_of_signals(lost: sys.UnraisableHookArgs) -> None:

@@ -105,7 +105,13 @@ SECTIONS = {
         "Large files",
         "Predict and export",
     ),
-    "exit-codes.md": ("Exit codes", "Standard output and standard error", "Files that you name", "The JSON object"),
+    "exit-codes.md": (
+        "Exit codes",
+        "Signals",
+        "Standard output and standard error",
+        "Files that you name",
+        "The JSON object",
+    ),
     "method.md": (
         "rewire",
         "dilap",

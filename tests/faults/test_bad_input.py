@@ -559,9 +559,18 @@ def test_f25_files_without_permission_have_their_documented_code(ring: None) -> 
         assert "locked" in line and "Permission denied" in line
 
 
-def test_case_42_a_loss_that_explodes(cgnn: FrontDoor) -> None:
-    line = cgnn.fails(8, "train", "--dataset", "demo", "--split", 0, "--lr", "1e9", "--epochs", 50)
-    assert "epoch" in line and "1e+09" in line and "smaller --lr" in line
+@pytest.mark.parametrize(("rate", "shown"), [("1e9", "1e+09"), ("1e12", "1e+12")])
+def test_case_42_a_loss_that_explodes(cgnn: FrontDoor, rate: str, shown: str) -> None:
+    line = cgnn.fails(8, "train", "--dataset", "demo", "--split", 0, "--lr", rate, "--epochs", 50)
+    assert "epoch" in line and shown in line and "smaller --lr" in line
+    assert not list(Path(".cgnn").glob("train/*")) and not list(Path(".cgnn").rglob("*.tmp"))
+
+
+def test_case_42_no_improvement_stops_early_and_keeps_the_best_epoch(cgnn: FrontDoor) -> None:
+    options = ("--dataset", "demo", "--split", 0, "--model", "linear", "--lr", 1e-12, "--epochs", 40, "--patience", 2)
+    (fit,) = (row for row in cgnn.ok("train", *options, "--json").json["stages"] if row["stage"] == "fit")
+    summary = cgnn.ok("show", fit["key"], "--json").json["header"]["summary"]
+    assert summary["epochs"] < 40 and summary["epochs"] == summary["best_epoch"] + 3
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:7"])

@@ -215,9 +215,12 @@ def test_f09_no_command_goes_on_to_exit_0_after_a_lost_signal(
     assert not [path for path in (Path("made"), *Path("made").rglob("*")) if path.is_file()]
 
 
-def test_f09_a_signal_after_the_result_changes_nothing(upstream: Path) -> None:
+@pytest.mark.parametrize("late", [False, True])
+def test_f09_a_signal_after_the_result_changes_nothing(late: bool, upstream: Path) -> None:
     """All that was asked for is done and printed: there is nothing left that could be stopped."""
-    patch = "import os, signal, sys, atexit\natexit.register(lambda: os.kill(os.getpid(), signal.SIGTERM))"
+    patch = "import atexit, signal\natexit.register(signal.raise_signal, signal.SIGTERM)"
+    if not late:  # before what cgnn itself leaves for the end
+        patch = calling("cgnn_cli.commands.main:call", patch)
     result = run(*COMMUTE, "--quiet", patch=patch)
     assert result.json["key"] and result.err == ""
 
