@@ -94,12 +94,13 @@ def _dense_work(size: int) -> float:
 
 @dataclass(frozen=True)
 class ExactTimes:
-    """h(source, target), h(target, source), and bounds of their relative errors."""
+    """h(source, target), h(target, source), and bounds of the relative errors of both and of their sum."""
 
     there: np.ndarray
     back: np.ndarray
     error_there: np.ndarray
     error_back: np.ndarray
+    error: np.ndarray
 
 
 def exact_hitting(
@@ -148,11 +149,12 @@ def _what_is_left(walk: Walk, perron: np.ndarray, goals: np.ndarray, y: np.ndarr
 
 def _error_bounds(
     there: np.ndarray, back: np.ndarray, left_there: np.ndarray, left_back: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Relative ones of both directions; infinite for what cannot be a time."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Relative ones of both directions and of c; infinite for what cannot be a time."""
     half, unknown = (np.abs(there) + np.abs(back)) / 2, np.full(len(there), np.inf)
     ahead = np.divide(half * left_there, there, out=unknown.copy(), where=there > 0)
-    return ahead, np.divide(half * left_back, back, out=unknown, where=back > 0)
+    behind = np.divide(half * left_back, back, out=unknown, where=back > 0)
+    return ahead, behind, (left_there + left_back) / 2
 
 
 def _settle_doubts(walk: Walk, source: np.ndarray, target: np.ndarray, found: ExactTimes) -> None:
@@ -178,6 +180,8 @@ def _settle_doubts(walk: Walk, source: np.ndarray, target: np.ndarray, found: Ex
         off = np.abs(times[place] / right - 1)
         times[place] = np.where(off > CERTAIN, right, times[place])
         error[place] = np.where(off > CERTAIN, 0, off) + rounding
+    # A sum of positive parts is as good as the worse of them.
+    found.error[:] = np.minimum(found.error, np.maximum(found.error_there, found.error_back))
 
 
 def _sparse_hitting(

@@ -17,14 +17,11 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
     error += float(pairs.dilap.summary.get("perron_correction", 0.0))  # times inherit the error of pi
     digits = int(np.clip(np.floor(-np.log10(np.maximum(error.max(), 1e-300))), 0, MOST_DIGITS))
     uncertain = int((error > CERTAIN).sum())
-    # Of c the absolute errors of both directions, which are alike, count against the sum.
-    both = (found.there * found.error_there + found.back * found.error_back) / times
-    uncertain_sums = int((~(both <= CERTAIN)).sum())
     warnings = []
     if uncertain:
         warnings.append(
             f"exact: fewer than 3 digits of h are certain on {uncertain} of {len(times)} edges, and of c on "
-            f"{uncertain_sums}: the walk visits some nodes too rarely for double precision; look for weights that differ "
+            f"{int((found.error > CERTAIN).sum())}: the walk visits some nodes too rarely for double precision; look for weights that differ "
             "by many orders of magnitude, or use --method teleport"
         )
     figures = {"digits": digits, "uncertain_edges": uncertain}

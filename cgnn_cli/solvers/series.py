@@ -11,8 +11,8 @@ from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, Unsaved
 
 WORK_A_SECOND = 2e7  # multiplications of sparse matrices, on a slow core
 MOST_MINUTES = 60.0
-SPARSE_COST = 15.0  # of a multiplication between sparse matrices, in those of a product with a vector
-PAIR_COST = 300.0  # of what is done for each pair beside the products
+SPARSE_COST = 30.0  # of a multiplication between sparse matrices, in those of a product with a vector
+PAIR_COST = 600.0  # of what is done for each pair beside the products
 
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:

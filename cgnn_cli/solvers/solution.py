@@ -133,13 +133,13 @@ def _check(pairs: Pairs, config: CommuteConfig, allowance: Allowance, solution: 
             f"{config.solver} checked itself: on {found['checked']} edges c is off by {found[median]:.1%} in the median "
             f"and by up to {found[largest]:.0%}, and h may be further off; use {remedy}"
         )
-    if found["checked"] < found["edges"]:
-        unsure = f"{config.solver} could check {found['checked']} of {found['edges']} edges: in the work that a check may "
-        unsure += f"take, a solve came to a residual of {found['residual']:.1e} (goal {TOLERANCE:.0e})"
-        if found["slow"]:
-            solution.warnings.append(f"{unsure}; the walk mixes slowly, so the times may be far off; use {remedy}")
-        elif 2 * found["checked"] < found["edges"]:
-            solution.notes.append(f"{unsure}; --verify {found['edges']} takes as long as it needs")
+    if found["checked"] < found["edges"] and (found["slow"] or 2 * found["checked"] < found["edges"]):
+        mixes = "the walk mixes slowly, so the times may be far off" if found["slow"] else "the walk may mix slowly"
+        solution.warnings.append(
+            f"{config.solver} could check {found['checked']} of {found['edges']} edges: in the work that a check may take, "
+            f"a solve came to a residual of {found['residual']:.1e} (goal {TOLERANCE:.0e}); {mixes}; --verify "
+            f"{found['edges']} takes as long as it needs, or use {remedy}"
+        )
 
 
 QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}
