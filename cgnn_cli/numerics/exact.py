@@ -6,8 +6,8 @@ pivoting inside the envelope of its pattern. (I - P) y = e_j - pi_j 1 has a solu
 h(i, j) = (y_j - y_i) / pi_j: two triangular solves a target.
 
 Where the digits end: with the residual r of (I - P) y = e_j - pi_j 1 the error of h(i, j) is the sum over k of
-(h_ik - h_jk) pi_k r_k / pi_j, and h_ik - h_jk lies between -h_ji and h_ij. So it is at most c(i, j) / (2 pi_j) times the
-sum of pi_k |r_k|. Times with too few certain digits are compared with those by elimination, as far as that is cheap.
+(h_ik - h_jk) pi_k r_k / pi_j, and h_ik - h_jk lies between -h_ji and h_ij. So it is at most c(i, j) / (2 pi_j) times
+the sum of pi_k |r_k|. Times with too few certain digits are compared with those by elimination, where that is cheap.
 """
 
 from __future__ import annotations
@@ -111,9 +111,7 @@ def exact_hitting(
     return found.there, found.back
 
 
-def exact_times(
-    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, *, memory: int
-) -> ExactTimes:
+def exact_times(walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, *, memory: int) -> ExactTimes:
     """The same with what is known of the errors."""
     left = np.zeros(walk.size)  # sum of pi_k |r_k| / pi_j for each goal j
     if dense_bytes(walk.size) > memory or _dense_work(walk.size) > MOST_DENSE_WORK:
@@ -176,9 +174,9 @@ def _settle_doubts(walk: Walk, source: np.ndarray, target: np.ndarray, found: Ex
         (found.back, found.error_back, hitting[j, i]),
     ):
         known = np.isfinite(right) & (right > 0)
-        place, right = doubtful[known], right[known]
-        off = np.abs(times[place] / right - 1)
-        times[place] = np.where(off > CERTAIN, right, times[place])
+        place = doubtful[known]
+        off = np.abs(times[place] / right[known] - 1)
+        times[place] = np.where(off > CERTAIN, right[known], times[place])
         error[place] = np.where(off > CERTAIN, 0, off) + rounding
     # A sum of positive parts is as good as the worse of them.
     found.error[:] = np.minimum(found.error, np.maximum(found.error_there, found.error_back))
@@ -207,8 +205,8 @@ def _sparse_hitting(
         grounded = np.vstack([y, np.zeros(y.shape[1])])
         goals = pairs.goals[block.start : block.stop]
         for columns in _few_columns(walk.size, len(goals)):
-            y = grounded[position[:, None], np.arange(len(goals))[columns]]
-            left[goals[columns]] = _what_is_left(walk, perron, goals[columns], y)
+            whole = grounded[position[:, None], np.arange(len(goals))[columns]]
+            left[goals[columns]] = _what_is_left(walk, perron, goals[columns], whole)
         for column, number in enumerate(block):
             goal = pairs.goals[number]
             values = grounded[position[goal], column] - grounded[position[pairs.starts_of(number)], column]

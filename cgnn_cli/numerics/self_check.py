@@ -1,9 +1,9 @@
 """A quick check of commute times on a few pairs, at a bounded number of multiplications, never by the clock.
 
-(I - P) x = e_i/pi_i - e_j/pi_j has c(i, j) = x_i - x_j. A residual r of it bounds the relative error of that c by half of
-sum_k pi_k |r_k|, however slowly the walk mixes: the error is sum_k p_k pi_k r_k times c, where p_k is the chance that the
-reversed walk from k meets i before j. The right-hand side has the norm 2, so that half is the relative residual, and a
-solve to 1e-3 gives c to 1e-3. Small walks are solved by elimination instead.
+(I - P) x = e_i/pi_i - e_j/pi_j has c(i, j) = x_i - x_j. A residual r of it bounds the relative error of that c by half
+of sum_k pi_k |r_k|, however slowly the walk mixes: the error is sum_k p_k pi_k r_k times c, where p_k is the chance
+that the reversed walk from k meets i before j. The right-hand side has the norm 2, so that half is the relative
+residual, and a solve to 1e-3 gives c to 1e-3. Small walks are solved by elimination instead.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""exact: true times by a direct factorisation, dense where that fits in memory, and how many of their digits are certain."""
+"""exact: true times by a direct factorisation, dense where that fits in memory, and how many digits are certain."""
 
 import numpy as np
 
@@ -19,10 +19,11 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
     uncertain = int((error > CERTAIN).sum())
     warnings = []
     if uncertain:
+        sums = int((found.error > CERTAIN).sum())
         warnings.append(
-            f"exact: fewer than 3 digits of h are certain on {uncertain} of {len(times)} edges, and of c on "
-            f"{int((found.error > CERTAIN).sum())}: the walk visits some nodes too rarely for double precision; look for weights that differ "
-            "by many orders of magnitude, or use --method teleport"
+            f"exact: fewer than 3 digits of h are certain on {uncertain} of {len(times)} edges, and of c on {sums}: "
+            "the walk visits some nodes too rarely for double precision; look for weights that differ by many orders "
+            "of magnitude, or use --method teleport"
         )
     figures = {"digits": digits, "uncertain_edges": uncertain}
     return Solution(found.there, found.back, times, figures, warnings=warnings)

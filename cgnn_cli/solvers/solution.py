@@ -128,17 +128,18 @@ def _check(pairs: Pairs, config: CommuteConfig, allowance: Allowance, solution: 
     remedy, median, largest = SOLVERS[config.solver].remedy, "median_relative_error", "largest_relative_error"
     if exact_or_series(len(pairs.dilap.perron)) == "exact":
         remedy += ", or --solver exact"
+    checked = f"{found['checked']} of {found['edges']} edges"
     if found["checked"] and (found[median] > MEDIAN_LIMIT or found[largest] > LARGEST_LIMIT):
         solution.warnings.append(
-            f"{config.solver} checked itself: on {found['checked']} edges c is off by {found[median]:.1%} in the median "
-            f"and by up to {found[largest]:.0%}, and h may be further off; use {remedy}"
+            f"{config.solver} checked itself on {checked}: c is off by {found[median]:.1%} in the median and by up to "
+            f"{found[largest]:.0%}, and h may be further off; use {remedy}"
         )
     if found["checked"] < found["edges"] and (found["slow"] or 2 * found["checked"] < found["edges"]):
         mixes = "the walk mixes slowly, so the times may be far off" if found["slow"] else "the walk may mix slowly"
         solution.warnings.append(
-            f"{config.solver} could check {found['checked']} of {found['edges']} edges: in the work that a check may take, "
-            f"a solve came to a residual of {found['residual']:.1e} (goal {TOLERANCE:.0e}); {mixes}; --verify "
-            f"{found['edges']} takes as long as it needs, or use {remedy}"
+            f"{config.solver} could check {checked}: in the work that a check may take, a solve came to a residual of "
+            f"{found['residual']:.1e} (goal {TOLERANCE:.0e}); {mixes}; --verify {found['edges']} takes as long as it "
+            f"needs, or use {remedy}"
         )
 
 

@@ -250,7 +250,7 @@ def test_f23_a_solver_that_is_wrong_warns(cgnn: FrontDoor, solver: str) -> None:
     asked = ("commute", "--dataset", "weak", "--method", "none", "--solver", solver)
     shown = cgnn.ok(*asked, "-q")
     (warning,) = [line for line in shown.err.splitlines() if line.startswith("warning: ")]
-    assert f"{solver} checked itself: on 8 edges c is off by" in warning and "--solver exact" in warning
+    assert f"{solver} checked itself on 8 of 8 edges: c is off by" in warning and "--solver exact" in warning
     again = cgnn.ok(*asked, "--json").json
     assert again["cache"] == "hit" and again["warnings"][-1] == warning.removeprefix("warning: ")
     found = again["summary"]["self_check"]
@@ -261,7 +261,7 @@ def test_f23_a_solver_that_is_wrong_warns(cgnn: FrontDoor, solver: str) -> None:
 
 
 def test_f14_a_star_of_many_leaves_is_refused_before_the_work(cgnn: FrontDoor) -> None:
-    """100,000 leaves under `exact`, which went on for many minutes: sparse factors are small, but for each node solved with."""
+    """100,000 leaves under `exact`, which went on for many minutes: the factors are small, but not a solve for each."""
     leaves = range(1, 100_001)
     import_edges(cgnn, "star", [*((0, leaf) for leaf in leaves), *((leaf, 0) for leaf in leaves)])
     asked = ("commute", "--dataset", "star", "--method", "none", "--solver", "exact", "--memory-limit", "4G")
@@ -271,7 +271,7 @@ def test_f14_a_star_of_many_leaves_is_refused_before_the_work(cgnn: FrontDoor) -
 
 
 def test_case_36_ranks_and_solvers_that_do_not_fit(cgnn: FrontDoor) -> None:
-    """A rank beyond the walk's is lowered with a warning, none is refused, and the residual that was reached is kept."""
+    """A rank beyond the walk's is lowered with a warning, one below 1 is refused, and the residual is recorded."""
     import_edges(cgnn, "three", [(0, 1), (1, 2), (2, 0)])
     found = cgnn.ok("commute", "--dataset", "three", "--rank", 5, "--json").json
     assert found["summary"]["rank"] == 2 and 0 <= found["summary"]["svd_residual"] < 1e-8

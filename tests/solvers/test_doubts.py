@@ -64,7 +64,7 @@ def test_f23_solvers_of_slowly_mixing_weighted_graphs_say_that_they_are_wrong(so
         warnings = times.summary.get("warnings", [])
         assert len(warnings) == wrong
         if wrong:
-            assert f"{solver} checked itself: on {found['checked']} edges c is off by" in warnings[0]
+            assert f"{solver} checked itself on {found['checked']} of {found['edges']} edges: c is off" in warnings[0]
             assert "--solver exact" in warnings[0] and "--steps" in warnings[0]
         told += errors.max() > 0.5 and wrong
         quiet += errors.max() > 0.5 and not wrong
