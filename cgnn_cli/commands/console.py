@@ -146,6 +146,8 @@ class Talker:
         self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{model}")
         for message in header.summary.get("notes", ()):
             self.note(message)
+        for message in header.summary.get("warnings", ()):
+            self.warn(message)
         if measured := header.summary.get("verify"):
             self.say(verify_line(measured))
         if name := header.summary.get("standin"):

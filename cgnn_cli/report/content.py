@@ -14,7 +14,7 @@ from cgnn_cli.report.figures import draw_dataset
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
 from cgnn_cli.report.run_names import Label, label_runs
 from cgnn_cli.report.scores import paper_table, run_table, score_text, score_values, shown_runs
-from cgnn_cli.report.sources import provenance_details, provenance_values
+from cgnn_cli.report.sources import doubts, provenance_details, provenance_values
 from cgnn_cli.report.style import can_draw
 from cgnn_cli.report.table import counted
 
@@ -125,4 +125,5 @@ class Report:
             blocks.insert(min(1, len(blocks)), shown)
         if words := uncompared(runs, self.labels):
             blocks.insert(min(2 if found else 1, len(blocks)), words)
+        blocks += [f"Commute times: {warning}." for warning in doubts(runs)]
         return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])

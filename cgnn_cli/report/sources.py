@@ -5,6 +5,7 @@ The name of the machine and the paths on it are left out, unless `with_origin` a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cgnn_cli.execution.results import Run
@@ -49,7 +50,26 @@ def provenance_details(run: Run, label: Label, *, with_origin: bool = False) -> 
     made = Table(f"Artifacts of {label} on {run.dataset}", columns, rows, words=frozenset({1}), prose=frozenset({3}))
     title = f"{run.dataset}: {label}, eval {run.key[:12]}"
     options = ", ".join(f"{name} {value}" for name, value in run.options.items()) or "not known"
-    return Details(title, [made, f"Options: {options}.", f"Versions: {_versions(run)}."])
+    return Details(title, [made, f"Options: {options}.", *_checked_times(run), f"Versions: {_versions(run)}."])
+
+
+def _checked_times(run: Run) -> list[str]:
+    """What the solver of the commute times found when it checked itself."""
+    header = run.made_from.get("commute")
+    found = header.summary.get("self_check") if header else None
+    if header is None or not found or not found["checked"]:
+        return []
+    median, largest = (f"{found[name]:.2%}" for name in ("median_relative_error", "largest_relative_error"))
+    return [
+        f"Commute times: {header.config['solver']} checked itself on {found['checked']} of {found['edges']} edges: "
+        f"c is off by {median} in the median, and by {largest} at most."
+    ]
+
+
+def doubts(runs: Sequence[Run]) -> list[str]:
+    """Warnings about the commute times that the runs were made from."""
+    headers = [run.made_from["commute"] for run in runs if "commute" in run.made_from]
+    return list(dict.fromkeys(warning for header in headers for warning in header.summary.get("warnings", ())))
 
 
 def _versions(run: Run) -> str:
