@@ -13,7 +13,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).with_name("reliability.md")
 TESTS = Path(__file__).parents[1] / "tests"
-ROW = re.compile(r"^\| (\d+) \| (.+?) \| (.+?) \| (.*?) ?\|$", flags=re.MULTILINE)
+ROW = re.compile(r"^\| (\d\d?) \| ([^|\n]+) \| ([^|\n]+) \| ([^|\n]*?) ?\|$", flags=re.MULTILINE)
 WAITING = "waits for the issue on clusters"
 
 
