@@ -207,7 +207,7 @@ def _settle_doubts(walk: Walk, source: np.ndarray, target: np.ndarray, found: Ex
     """
     same = source == target
     found.error_there[same] = found.error_back[same] = 0
-    doubtful = np.flatnonzero(np.maximum(found.error_there, found.error_back) > CERTAIN)
+    doubtful = np.flatnonzero(~(np.maximum(found.error_there, found.error_back) <= CERTAIN))
     kept, number = np.unique([source[doubtful], target[doubtful]], return_inverse=True)
     if not len(doubtful) or elimination_work(walk.size, len(kept), len(kept)) > MOST_ELIMINATION:
         return

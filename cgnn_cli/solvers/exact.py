@@ -11,7 +11,8 @@ MOST_DIGITS = 15
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     found = exact_times(*pairs.system, memory=allowance.memory, watch=allowance.watch)
-    times, error = found.there + found.back, np.maximum(found.error_there, found.error_back)
+    times = found.there + found.back
+    error = np.nan_to_num(np.maximum(found.error_there, found.error_back), nan=np.inf, posinf=np.inf)
     if not len(times):
         return Solution(found.there, found.back, times)
     error += float(pairs.dilap.summary.get("perron_correction", 0.0))  # times inherit the error of pi
