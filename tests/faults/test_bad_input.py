@@ -281,7 +281,7 @@ def test_case_41_files_that_are_not_there_or_folders(cgnn: FrontDoor) -> None:
         assert name in refused(cgnn, "--edges", name)
 
 
-@pytest.mark.parametrize(("rate", "shown"), [("1e9", "1e+09"), ("1e30", "1e+30")])
+@pytest.mark.parametrize(("rate", "shown"), [("1e9", "1e+09"), ("1e12", "1e+12")])
 def test_case_42_a_loss_that_explodes(cgnn: FrontDoor, rate: str, shown: str) -> None:
     line = cgnn.fails(8, "train", "--dataset", "demo", "--split", 0, "--lr", rate, "--epochs", 50)
     assert "epoch" in line and shown in line and "smaller --lr" in line
