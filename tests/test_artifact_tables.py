@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from cgnn_cli.artifact_tables import COLUMNS, edge_columns, export_artifact, write_csv, write_table
+from cgnn_cli.artifact_tables import COLUMNS, Columns, edge_columns, export_artifact, write_csv, write_table
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.importing import import_graph
 from cgnn_cli.datasets.files.tables import Reading, parse_table
@@ -150,10 +150,11 @@ def test_f02_an_export_comes_back_equal_whatever_the_ids(
 @given(ids=IDS)
 def test_f02_predictions_and_times_come_back_whatever_the_ids(ids: list[str]) -> None:
     times = np.arange(len(ids)) / 3
-    for columns in (
+    tables: tuple[Columns, ...] = (
         {"id": ids, "predicted": ids[::-1], "probability": times},
         {"source": ids, "target": ids, "c": times},
-    ):
+    )
+    for columns in tables:
         table = parse_table(write_csv(columns), Path("t.csv"), Reading()).with_header()
         assert table.header == list(columns)
         assert [list(column) for column in table.columns[:2]] == list(columns.values())[:2]

@@ -85,8 +85,10 @@ def _called(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> NoReturn:
-    """Run the command line and leave."""
-    sys.exit(call())
+    """Run the command line inside a process that may go on, and hears signals then."""
+    code = call()
+    STOPPER.settled = False
+    sys.exit(code)
 
 
 def call() -> int:
