@@ -148,10 +148,9 @@ def test_f02_an_export_comes_back_equal_whatever_the_ids(
 @given(ids=IDS)
 def test_f02_predictions_and_times_come_back_whatever_the_ids(ids: list[str]) -> None:
     times = np.arange(len(ids)) / 3
-    for columns in (
-        {"id": ids, "predicted": ids[::-1], "probability": times},
-        {"source": ids, "target": ids, "c": times},
-    ):
+    predictions: dict[str, Any] = {"id": ids, "predicted": ids[::-1], "probability": times}
+    pairs: dict[str, Any] = {"source": ids, "target": ids, "commute": times}
+    for columns in (predictions, pairs):
         table = parse_table(write_csv(columns), Path("t.csv"), Reading()).with_header()
         assert table.header == list(columns)
         assert [list(column) for column in table.columns[:2]] == list(columns.values())[:2]
