@@ -61,7 +61,7 @@ def write_csv(columns: Columns) -> bytes:
 def _csv_field(value: Any) -> str:
     if not isinstance(value, str):
         return "" if value is None else str(value)
-    if not value or PLAIN.fullmatch(value):
+    if not value or value.isalnum() or PLAIN.fullmatch(value):
         return value
     if NEVER_IN_CSV.search(value):
         message = f"{value[:40]!r} holds a line break or a NUL, which a field of a CSV file cannot be read with again"

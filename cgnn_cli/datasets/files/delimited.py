@@ -158,8 +158,8 @@ def _is_plain(content: bytes, delimiter: str | None) -> bool:
 
 def _has_spaces_around_fields(text: np.ndarray, delimiter: str) -> bool:
     """Whether there is whitespace beside a delimiter or line end that is not inside quotes."""
-    inside = np.logical_xor.accumulate(text == QUOTE)
-    bare = np.where(inside, QUOTE, text).astype(np.uint8).tobytes()
+    inside = np.cumsum(text == QUOTE, dtype=np.uint8) & 1  # its overflow keeps what is odd
+    bare = np.where(inside, np.uint8(QUOTE), text).tobytes()
     spaces = [space for space in SPACES if space != delimiter.encode() and space in bare]
     return any(mark + space in bare or space + mark in bare for space in spaces for mark in (b"\n", delimiter.encode()))
 
