@@ -107,7 +107,7 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model": "gcn", "degree_features": True},
 )
 LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})
-QUICK_MODELS = ({"model": "cgnn"}, {"model": "gcn", "batch_nodes": 1024}, {"model": "gat"}, DEEP_MODEL)
+QUICK_MODELS = ({"model": "cgnn"}, DEEP_MODEL)
 CASES = (
     Case("rewire"),
     Case("rewire", rewire={"method": "none"}),
