@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
 
-.PHONY: demo test lint bench bench-commute bench-training bench-memory tune reproduction docs slow clean
+.PHONY: demo test soak lint bench bench-commute bench-training bench-memory tune reproduction docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -13,6 +13,10 @@ test: .venv/installed
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
+
+# 200 trainings while their processes are killed at random; under ten minutes on two cores
+soak: .venv/installed
+	$(BIN)/python -m tests.faults.soak
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -49,6 +53,7 @@ reproduction: .venv/installed
 
 docs: .venv/installed
 	$(BIN)/python docs/make_reference.py
+	$(BIN)/python docs/make_reliability.py
 	$(BIN)/python docs/make_figures.py
 
 .venv/installed: pyproject.toml constraints.txt

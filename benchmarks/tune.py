@@ -19,7 +19,6 @@ from pathlib import Path
 from candidates import BOTH_FAMILIES, candidates
 
 from cgnn_cli.commands.console import Talker
-from cgnn_cli.commands.session import STOPPER
 from cgnn_cli.configs import ComputeConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
 from cgnn_cli.execution.results import Run
@@ -28,6 +27,7 @@ from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.presets.lookup import FOUND, Row
 from cgnn_cli.presets.recording import record_row
 from cgnn_cli.settings import Settings
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.store import Store
 
 Cell = tuple[str, str, str]  # dataset, model, preset

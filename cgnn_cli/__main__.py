@@ -1,6 +1,20 @@
-"""`python -m cgnn_cli`: the same as the `cgnn` command."""
+"""The `cgnn` command, and `python -m cgnn_cli`: signals are handled before anything heavy is imported."""
 
-from cgnn_cli.commands.main import main
+import sys
+from typing import NoReturn
+
+from cgnn_cli.signals import STOPPER
+
+
+def main() -> NoReturn:
+    """Run the command line as the whole of a process."""
+    STOPPER.start()
+    from cgnn_cli.commands.main import call
+
+    code = call()
+    STOPPER.leave(code)
+    sys.exit(code)
+
 
 if __name__ == "__main__":
     main()

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from cgnn_cli.analysis.prediction import Predictions, predict_classes
 from cgnn_cli.configs import CommuteConfig, DilapConfig, GraphConfig, RewireConfig, SourceConfig, TrainConfig
+from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, usable_weights
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.demo import demo_graph
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -21,7 +22,7 @@ from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.datasets.upstream.reading import read_benchmark
 from cgnn_cli.errors import CgnnError, DataError, UsageError
 from cgnn_cli.execution.results import Run
-from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Operators, Rewired, Scores
+from cgnn_cli.graph import Checkpoint, CommuteTimes, Dilap, Fit, Graph, Operators, Rewired, Scores, byte_strings
 from cgnn_cli.models.model_table import register, train_config
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
@@ -60,8 +61,8 @@ def graph_from_arrays(
     splits: S x N with 0 unused, 1 train, 2 validation, 3 test; without them drawn from the labels by `ratio`.
     """
     matrix = canonical_csr(csr_array(adjacency))
-    if matrix.nnz and not (np.isfinite(matrix.data) & (matrix.data > 0)).all():
-        raise DataError("the weights of edges must be finite and above 0")
+    if not usable_weights(matrix.data).all():
+        raise DataError(f"the weights of edges must be {WEIGHT_RANGE}", "scale the weights")
     if features is None:
         features = structural_features(matrix)
     columns = csr_array(features) if issparse(features) else np.asarray(features)
@@ -80,7 +81,7 @@ def _class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     distinct = sorted(set(labels[known]))
     number = {label: code for code, label in enumerate(distinct)}
     codes = np.array([number[label] if is_known else -1 for label, is_known in zip(labels, known, strict=True)])
-    return codes.astype(np.int64), np.array([str(label).encode() for label in distinct])
+    return codes.astype(np.int64), byte_strings(distinct)
 
 
 __all__ = ["collect", "commute", "dilap", "evaluate", "fit", "make_operators", "predict_classes", "rewire"]

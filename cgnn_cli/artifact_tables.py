@@ -1,19 +1,26 @@
 """Artifacts as CSV or Parquet tables, with the user's own node ids and class names."""
 
-import csv
+import dataclasses
 import io
+import re
+import zipfile
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Artifact, write_npz
 from cgnn_cli.store.lineage import load_graph
+from cgnn_cli.store.provenance import shareable
 from cgnn_cli.store.store import Store
 
 Columns = dict[str, Iterable[Any]]
+PLAIN = re.compile(r'[^\s"#%,;\0](?:[^"\n\r\t,;\0]*[^\s",;\0])?')  # what every reader takes for itself without quotes
+NEVER_IN_CSV = re.compile(r"[\n\r\0]")
+ROWS_AT_ONCE = 1 << 16
 
 
 def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
@@ -23,7 +30,8 @@ def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
     """
     if kind == "npz":
         buffer = io.BytesIO()
-        write_npz(buffer, artifact)
+        provenance = shareable(artifact.header.provenance)
+        write_npz(buffer, Artifact(dataclasses.replace(artifact.header, provenance=provenance), artifact.elements))
         return buffer.getvalue()
     found = load_graph(store, artifact.header)
     columns = COLUMNS[STAGES[artifact.header.stage].columns]
@@ -36,13 +44,29 @@ def write_table(columns: Columns, kind: str) -> bytes:
 
 
 def write_csv(columns: Columns) -> bytes:
-    """Columns as UTF-8 CSV with a header line; numbers in full precision."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    lists = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
-    writer.writerows(zip(*lists, strict=True))
-    return text.getvalue().encode()
+    """Columns as UTF-8 CSV with a header line; numbers in full precision.
+
+    Texts that a reader might take for something else are quoted, so that `data import` reads every id as it was.
+    """
+    buffer = io.BytesIO((",".join(columns) + "\n").encode())
+    buffer.seek(0, io.SEEK_END)
+    arrays = [values if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
+    for start in range(0, max(map(len, arrays)), ROWS_AT_ONCE):
+        parts = [values[start : start + ROWS_AT_ONCE] for values in arrays]
+        fields = [map(_csv_field, part.tolist() if isinstance(part, np.ndarray) else part) for part in parts]
+        buffer.write("".join(",".join(row) + "\n" for row in zip(*fields, strict=True)).encode())
+    return buffer.getvalue()
+
+
+def _csv_field(value: Any) -> str:
+    if not isinstance(value, str):
+        return "" if value is None else str(value)
+    if not value or value.isalnum() or PLAIN.fullmatch(value):
+        return value
+    if NEVER_IN_CSV.search(value):
+        message = f"{value[:40]!r} holds a line break or a NUL, which a field of a CSV file cannot be read with again"
+        raise DataError(message, "write Parquet or .npz")
+    return '"' + value.replace('"', '""') + '"'
 
 
 def write_parquet(columns: Columns) -> bytes:
@@ -52,7 +76,27 @@ def write_parquet(columns: Columns) -> bytes:
 
     buffer = io.BytesIO()
     lists = {name: values if isinstance(values, np.ndarray) else list(values) for name, values in columns.items()}
-    pq.write_table(pa.table({name: pa.array(values) for name, values in lists.items()}), buffer)
+    text = {name for name, values in lists.items() if isinstance(values, np.ndarray) and values.dtype.kind == "O"}
+    arrays = {name: pa.array(values, pa.string() if name in text else None) for name, values in lists.items()}
+    pq.write_table(pa.table(arrays), buffer)
+    return buffer.getvalue()
+
+
+def write_named_rows(names: np.ndarray, rows: np.ndarray) -> bytes:
+    """A row of numbers for each name as the content of an .npz file: `id` and `embeddings`.
+
+    The names are written a few at a time: all of them take as much as the longest one there.
+    """
+    buffer, width = io.BytesIO(), max(map(len, names), default=1) or 1
+    at_once = max(1, ROWS_AT_ONCE // width)
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open("id.npy", "w", force_zip64=True) as file:
+            head = {"descr": f"<U{width}", "fortran_order": False, "shape": names.shape}
+            np.lib.format.write_array_header_1_0(file, head)
+            for start in range(0, len(names), at_once):
+                file.write(names[start : start + at_once].astype(f"<U{width}").tobytes())
+        with archive.open("embeddings.npy", "w", force_zip64=True) as file:
+            np.lib.format.write_array(file, np.asanyarray(rows), allow_pickle=False)
     return buffer.getvalue()
 
 
@@ -110,7 +154,7 @@ def train_columns(elements: dict[str, Any], graph: Graph) -> Columns:
 def score_columns(elements: dict[str, Any], graph: Graph) -> Columns:
     """The prediction of every split's model for every node, beside the label and the node's part in the split."""
     assert graph.labels is not None and graph.splits is not None
-    names, parts = np.array([*graph.class_labels(), ""]), np.array(["", *SPLIT_PARTS])
+    names, parts = np.array([*graph.class_labels(), ""], dtype=object), np.array(["", *SPLIT_PARTS])
     splits = elements["splits"]
     return {
         "split": np.repeat(splits, graph.node_count),

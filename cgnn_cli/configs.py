@@ -352,7 +352,7 @@ class ComputeConfig(StageConfig):
         1, "Splits that are trained at the same time, each in a process of its own; 0: as many as cores.", minimum=0
     )
     memory_limit: str = option(
-        "auto", "Memory that may be used, like 12G. auto: what the machine, its control group and Slurm allow."
+        "auto", "Memory that may be used, like 12G. auto: what the machine, its control group, ulimit and Slurm allow."
     )
     deterministic: bool = option(False, "Only deterministic kernels, also on CUDA; the CPU's always are.")
     snapshot_seconds: float = option(

@@ -5,17 +5,19 @@ Every error says what is wrong and where; `hint` says what to do next.
 
 from typing import ClassVar
 
+from cgnn_cli.redaction import redacted
+
 
 class CgnnError(Exception):
-    """Something the user can act on. Its message is one line."""
+    """Something the user can act on. Its message is one line, and holds no credentials of an address."""
 
     exit_code: ClassVar[int] = 1
     meaning: ClassVar[str] = "a bug in cgnn"
 
     def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = redacted(message)
+        self.hint = redacted(hint)
+        super().__init__(self.message)
 
 
 class UsageError(CgnnError):
@@ -33,6 +35,14 @@ class UpstreamError(CgnnError):
     meaning = "a missing or wrong upstream artifact"
 
 
+class ForeignError(UpstreamError):
+    """A file that is not provably cgnn's lies where an artifact would; it is left alone."""
+
+
+class NewerFormatError(UpstreamError):
+    """An artifact of a format that came later; it is left alone."""
+
+
 class CorruptError(CgnnError):
     exit_code = 5
     meaning = "a corrupt artifact that was named by the user"
@@ -45,7 +55,7 @@ class BusyError(CgnnError):
 
 class ResourceError(CgnnError):
     exit_code = 7
-    meaning = "not enough memory or disk, or a store that cannot be written"
+    meaning = "not enough memory or disk, or a store that cannot be read or written"
 
 
 class NumericalError(CgnnError):

@@ -8,6 +8,7 @@ Each type knows how to become the elements of an artifact and back; none of them
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +24,22 @@ if TYPE_CHECKING:
     from cgnn_cli.numerics.walk import Walk
 
 UNUSED, TRAIN, VALIDATION, TEST = 0, 1, 2, 3
+PADDED_BYTES, PADDED_SHARE = 1 << 20, 4
 SPLIT_PARTS = {"train": TRAIN, "val": VALIDATION, "test": TEST}
+
+
+def byte_strings(names: Iterable[object]) -> np.ndarray:
+    """Names as an array of UTF-8: of fixed width, or of objects where a few long ones would make all others long."""
+    encoded = [str(name).encode() for name in names]
+    padded = len(encoded) * max(map(len, encoded), default=0)
+    if padded <= PADDED_BYTES or padded <= PADDED_SHARE * sum(map(len, encoded)):
+        return np.array(encoded, dtype=np.bytes_)
+    return np.array(encoded, dtype=object)
+
+
+def texts(names: np.ndarray) -> np.ndarray:
+    """Such an array as objects: each string takes its own length, and a place that repeats it a pointer."""
+    return np.array([name.decode() for name in names.tolist()], dtype=object)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,14 +112,14 @@ class Graph(StageData):
         return bool(np.any(self.adjacency.data != 1))
 
     def ids(self) -> np.ndarray:
-        """The user's node ids as strings."""
+        """The user's node ids as strings, in an array of objects."""
         if self.node_ids is None:
-            return np.arange(self.node_count).astype(str)
-        return np.char.decode(self.node_ids, "utf-8")
+            return np.array([str(node) for node in range(self.node_count)], dtype=object)
+        return texts(self.node_ids)
 
     def class_labels(self) -> list[str]:
         """The names of the classes as strings."""
-        return [] if self.class_names is None else [str(name) for name in np.char.decode(self.class_names, "utf-8")]
+        return [] if self.class_names is None else texts(self.class_names).tolist()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,18 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 KEY_LENGTH = 32
 KEY_VERSION = 1
+KEY = rf"[0-9a-f]{{{KEY_LENGTH}}}"
+
+
+def is_key(name: str) -> bool:
+    """Whether a name has the form of a key; no other file of a store is ever taken for an artifact."""
+    return re.fullmatch(KEY, name) is not None
 
 
 def canonical_json(value: Any) -> str:

@@ -1,10 +1,14 @@
 """What the machine and the job allow: memory, disk, cores."""
 
 import contextlib
+import errno
+import io
 import os
 import re
+import resource
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 
 from cgnn_cli.errors import ResourceError, UsageError
@@ -12,6 +16,14 @@ from cgnn_cli.errors import ResourceError, UsageError
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUP = Path("/proc/self/cgroup")
+ASKED_LIMIT: ContextVar[str] = ContextVar("ASKED_LIMIT", default="auto")
+LEAST_SPACE, LEAST_TORCH_SPACE, SPACE_A_CORE = 896 << 20, 1920 << 20, 64 << 20  # 1 and 2 GiB on two cores
+SPACE_FOR_DATA = 256 << 20  # what the least leaves to data
+SPACE_HINT = "raise `ulimit -v`, or lift it: --memory-limit or a control group bound the memory that is really used"
+READING_HINT = "check that the file is what it should be"
+NO_MEMORY = re.compile(
+    "alloc.{0,20}memory|memory alloc|bad_alloc|start new thread|failed to map segment", flags=re.IGNORECASE
+)
 
 
 def parse_bytes(text: str) -> int:
@@ -37,7 +49,47 @@ def memory_limit(asked: str = "auto", environment: Mapping[str, str] = os.enviro
         return parse_bytes(asked)
     import psutil
 
-    return min(int(psutil.virtual_memory().available), *_cgroup_limits(), *_slurm_limits(environment))
+    free = int(psutil.virtual_memory().available)
+    return min(free, *_cgroup_limits(), *_slurm_limits(environment), *_process_limits())
+
+
+def allowed_memory() -> int:
+    """Bytes that this process may use, by what was last asked for in it (ASKED_LIMIT)."""
+    return memory_limit(ASKED_LIMIT.get())
+
+
+def _process_limits() -> Iterator[int]:
+    """What `ulimit -v` and `ulimit -d` leave to this process, after what libraries reserve."""
+    limits = [resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
+    if any(limit != resource.RLIM_INFINITY for limit in limits):
+        import psutil
+
+        used = psutil.Process().memory_info()
+        libraries = LEAST_SPACE + SPACE_A_CORE * allowed_cores({}) - SPACE_FOR_DATA
+        taken = (max(used.vms, libraries), getattr(used, "data", 0))
+        yield from (max(0, a - b) for a, b in zip(limits, taken, strict=True) if a != resource.RLIM_INFINITY)
+
+
+def check_address_space(least: int, what: str) -> None:
+    """Refuse what libraries would abort at, before anyone could say why: they reserve much more than they use."""
+    limit, least = resource.getrlimit(resource.RLIMIT_AS)[0], least + SPACE_A_CORE * allowed_cores({})
+    if limit != resource.RLIM_INFINITY and limit < least:
+        message = f"{what} need {readable_bytes(least)} of address space, and this process may have "
+        raise ResourceError(message + readable_bytes(limit), SPACE_HINT)
+
+
+def on_device(error: BaseException) -> bool:
+    """Whether it is a device that lacks memory: torch's error, told without importing torch."""
+    return type(error).__name__ == "OutOfMemoryError"
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error, of whatever library, says that there was not enough memory."""
+    if isinstance(error, MemoryError) or on_device(error):
+        return True
+    if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+        return True
+    return isinstance(error, ImportError | RuntimeError | OSError) and NO_MEMORY.search(str(error)) is not None
 
 
 def _cgroup_limits() -> Iterator[int]:
@@ -101,6 +153,23 @@ def check_memory(what: str, needed: int, limit: int, hint: str) -> None:
             f"{what} needs about {readable_bytes(needed)} of memory, and {readable_bytes(limit)} may be used",
             f"{hint}; --memory-limit overrides the limit",
         )
+
+
+def check_reading(path: object, needed: int) -> None:
+    """Refuse to read a file which declares that it would not fit."""
+    check_memory(f"reading {path}", needed, allowed_memory(), READING_HINT)
+
+
+def gather(blocks: Iterable[bytes], path: object, factor: int = 1) -> bytes:
+    """The bytes of blocks that are read or unpacked one by one; `factor` is how much memory each byte takes later."""
+    buffer, limit = io.BytesIO(), allowed_memory()
+    for block in blocks:
+        if factor * (buffer.tell() + len(block)) > limit:
+            so_far, most = readable_bytes(factor * (buffer.tell() + len(block))), readable_bytes(limit)
+            message = f"reading {path} needs more than {so_far} of memory, and {most} may be used"
+            raise ResourceError(message, f"{READING_HINT}; --memory-limit overrides the limit")
+        buffer.write(block)
+    return buffer.getvalue()
 
 
 def check_disk(what: str, needed: int, folder: Path) -> None:

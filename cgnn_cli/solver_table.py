@@ -37,6 +37,7 @@ class Solver:
     options: those of CommuteConfig that it reads; no others go into a key. steps: how many it sums by default.
     true_times: expected steps, not scores. only_pi: c = 1/pi_i + 1/pi_j, so that `--proximity ratio` has nothing to
     weigh. memory: bytes beside the arrays over the edges. resumable: it saves its state when it is asked to stop.
+    remedy: what makes its times better.
     most_nodes, quick_nodes: of graphs that it fits, and of those that it is done with in half a minute; None: any.
     """
 
@@ -48,6 +49,7 @@ class Solver:
     only_pi: bool = False
     memory: Callable[[WalkSize, Any], int] = lambda size, config: 0
     resumable: bool = False
+    remedy: str = ""
     most_nodes: int | None = None
     quick_nodes: int | None = None
 
@@ -105,6 +107,7 @@ SOLVERS: dict[str, Solver] = {
         true_times=True,
         memory=_series_memory,
         resumable=True,
+        remedy="more --steps or a --tolerance",
     ),
     "sketch": Solver(
         "series and random probes, with an error bar",
@@ -114,6 +117,7 @@ SOLVERS: dict[str, Solver] = {
         true_times=True,
         memory=_sketch_memory,
         resumable=True,
+        remedy="more --steps or --probes",
     ),
     "pi-only": Solver("the control c = 1/pi_i + 1/pi_j", "cgnn_cli.solvers.pi_only", only_pi=True),
 }

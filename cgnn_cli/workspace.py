@@ -24,7 +24,7 @@ from cgnn_cli.execution.results import Run, Runs
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.pipeline import Step
-from cgnn_cli.resources import thread_count
+from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
@@ -71,6 +71,7 @@ class Workspace:
     def __post_init__(self) -> None:
         if isinstance(self.store, str | Path):
             self.store = Store(Path(self.store).absolute())
+        ASKED_LIMIT.set(self.compute.memory_limit)
 
     @cached_property
     def runner(self) -> Runner:
@@ -136,17 +137,14 @@ class Workspace:
             progress=lambda done, total: self.reporter.progress(done, total, "nodes solved"),
         )
 
-    def read_pairs(self, walk: Step, file: Path) -> tuple[list[str], list[str], str]:
-        """The ids of pairs in a file of edges, and a note where its first row, which names no node, is its header."""
-        from cgnn_cli.datasets.files.edges import EdgeColumns, read_edges
+    def read_pairs(self, walk: Step, file: Path) -> tuple[list[str], list[str], list[str]]:
+        """The ids of pairs in a file of edges, and notes on how it was read."""
+        from cgnn_cli.datasets.files.edges import read_pairs
+        from cgnn_cli.datasets.files.tables import Reading
 
-        edges = read_edges(file, EdgeColumns(), False, [])
-        known = set(self.runner.data(self._graph(walk)).ids().tolist())
-        source, target = ([str(node) for node in column] for column in (edges.source, edges.target))
-        note = ""
-        if source and source[0] not in known and target[0] not in known:
-            note = f"{file}: the first row is the header ({source.pop(0)!r}, {target.pop(0)!r})"
-        return source, target, note
+        reading = Reading()
+        source, target = read_pairs(file, set(self.runner.data(self._graph(walk)).ids().tolist()), reading)
+        return source, target, reading.notes
 
     def closest_edges(self, times: Step, count: int) -> list[dict[str, Any]]:
         """The edges with the shortest commute times of a commute step, with their ids."""
@@ -177,6 +175,7 @@ class Workspace:
 
     def predict(self, trained: Step, splits: Iterable[int] | None = None) -> Predictions:
         """Mean class probabilities of the models of some splits of a train step, or of all, for every node."""
+        check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         from cgnn_cli.analysis.prediction import predict_classes
 
         known = list(trained.config.splits)
@@ -196,7 +195,9 @@ class Workspace:
         from cgnn_cli.analysis.explanation import explain_node, find_node
 
         notes: list[str] = []
-        graph, found = self.runner.data(self._graph(times)), self.runner.data(times)
+        graph = self.runner.data(self._graph(times))
+        number = find_node(graph, node)
+        found = self.runner.data(times)
         try:
             dilap = self.runner.data(times.inputs["dilap"])
         except UpstreamError:
@@ -205,7 +206,6 @@ class Workspace:
                 f"no ratio: it needs the dilap artifact {times.inputs['dilap'].key[:12]}, which is not in the store; "
                 "name its file with another --input"
             )
-        number = find_node(graph, node)
         trained = trained or self._newest_training(times)
         prediction = None if trained is None else self._prediction(trained, number)
         return Explanation(explain_node(graph, found, dilap, number), prediction, tuple(notes))
@@ -231,7 +231,7 @@ class Workspace:
         named = {part.key: part.file for part in times.lineage if part.file is not None}
         return given_step(self.store, made[-1], named)
 
-    def report(self, names: Sequence[str] = ()) -> Report:
+    def report(self, names: Sequence[str] = (), *, with_origin: bool = False) -> Report:
         """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures."""
         from cgnn_cli.paper.matching import beside_paper
         from cgnn_cli.report.content import Report
@@ -243,7 +243,7 @@ class Workspace:
                 f"the store {self.store.root} has no evaluations to report",
                 "run `cgnn run` first, or name another --store",
             )
-        return Report(source, chosen, beside_paper)
+        return Report(source, chosen, beside_paper, with_origin)
 
     @staticmethod
     def _graph(step: Step) -> Step:

@@ -42,6 +42,7 @@ class Request:
     range: str | None
     if_range: str | None
     encoding: str | None
+    authorization: str | None
 
 
 class Server(ThreadingHTTPServer):
@@ -86,7 +87,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
-        names = ("Range", "If-Range", "Accept-Encoding")
+        names = ("Range", "If-Range", "Accept-Encoding", "Authorization")
         self.server.requests.append(Request(self.command, self.path, *(self.headers[name] for name in names)))
         fault = next(self.server.faults.get(self.path, iter(())), RIGHT)
         with contextlib.suppress(ConnectionError):
@@ -109,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def _file(self, fault: Fault) -> tuple[int, dict[str, str], bytes]:
-        path = self.server.folder / self.path.lstrip("/")
+        path = self.server.folder / self.path.partition("?")[0].lstrip("/")
         if fault.body is None and not path.is_file():
             return 404, {"Content-Type": "text/html"}, b"<html>no such file</html>"
         body = path.read_bytes() if fault.body is None else fault.body

@@ -184,8 +184,7 @@ def test_bounds_of_entries_of_operators(kind: str, model: Any, direction: Any) -
 def test_the_estimate_of_the_dense_solver_follows_what_may_be_used() -> None:
     graph = random_graph(2500, 10_000, sparse=True)
     walk = dilap(rewire(graph, RewireConfig()), DilapConfig())
-    inputs = {"graph": graph, "dilap": walk}
-    config = CommuteConfig(solver="exact")
+    inputs, config = {"graph": graph, "dilap": walk}, CommuteConfig(solver="exact")
     _, peak = peak_of(lambda: commute(graph, walk, config))
     assert peak <= (bound := estimates.commute_memory(inputs, config)) <= 2 * max(peak, estimates.LEAST)
     # Where a dense matrix does not fit, the solver itself looks for sparse factors that do.

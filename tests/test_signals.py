@@ -12,7 +12,7 @@ def test_inside_hold_signals_are_noted_and_a_second_interrupt_ends() -> None:
     with stopper.hold():
         stopper._handle(signal.SIGUSR1, None)
         stopper._handle(signal.SIGTERM, None)
-        assert stopper.requested() and stopper.received == signal.SIGUSR1
+        assert stopper.requested() and stopper.received == signal.SIGTERM
     other = Stopper()
     with other.hold():
         other._handle(signal.SIGINT, None)

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def find_node(graph: Graph, name: str) -> int:
     if len(found):
         return int(found[0])
     if len(ids) > NEAR_MISSES_AMONG:  # comparing with all of a large graph takes minutes
-        candidates = ids[np.char.startswith(ids, name[:2])][:NEAR_MISSES_AMONG].tolist()
+        candidates = list(islice((node for node in ids if node.startswith(name[:2])), NEAR_MISSES_AMONG))
     else:
         candidates = ids.tolist()
     stripped = [node for node in candidates if node.strip().casefold() == name.strip().casefold()]

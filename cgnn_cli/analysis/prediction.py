@@ -1,12 +1,11 @@
 """Predictions for every node, labelled or not."""
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from cgnn_cli.artifact_tables import write_table
+from cgnn_cli.artifact_tables import write_named_rows, write_table
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.graph import Checkpoint, Graph, Operators
 from cgnn_cli.stages.task import set_up_torch
@@ -35,9 +34,7 @@ class Predictions:
 
     def embeddings(self) -> bytes:
         """The last hidden layer beside the ids, as the content of an .npz file."""
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, id=self.ids, embeddings=self.hidden)
-        return buffer.getvalue()
+        return write_named_rows(self.ids, self.hidden)
 
 
 def predict_classes(

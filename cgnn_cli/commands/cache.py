@@ -11,10 +11,10 @@ import typer
 from rich.table import Table
 
 from cgnn_cli.commands.console import figure
-from cgnn_cli.commands.options import argument, complete_artifact, option
-from cgnn_cli.commands.output import check_output
+from cgnn_cli.commands.options import ORIGIN_HELP, argument, complete_artifact, option
+from cgnn_cli.commands.output import check_output, said_of
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.errors import CorruptError, UpstreamError
+from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.resources import readable_bytes
 from cgnn_cli.store.lineage import locate
@@ -26,6 +26,7 @@ else:
 KEY_HELP = "The beginning of a key, or the path of an artifact in the store."
 KEYS_HELP = "Beginnings of keys, or paths of artifacts in the store."
 ALL_KEYS_HELP = "Beginnings of keys, or paths; without any, everything."
+QUARANTINE_HELP = "Also remove the damaged files in quarantine."
 KEEP_HELP = "Keep all that was made in so many last days."
 PACK_HELP = "Write artifacts and all they were made from into one file."
 
@@ -67,7 +68,7 @@ def list_cache(
     )
     if listing.unrecorded:
         count = _count(listing.unrecorded, "artifact")
-        session.talker.note(f"{count} without a side record; `cgnn cache verify` writes it")
+        session.talker.note(f"{count} without a side record; `cgnn cache verify` writes it, or says what they are")
     return Outcome.of(table, {"bytes": total, **asdict(listing)})
 
 
@@ -75,25 +76,34 @@ def verify_cache(
     session: Session, keys: Annotated[list[str] | None, argument("KEY...", ALL_KEYS_HELP, complete_artifact)] = None
 ) -> Outcome:
     """Read artifacts in full, and put damaged ones into quarantine."""
-    from cgnn_cli.store.housekeeping import artifact_files, verify
+    from cgnn_cli.store.housekeeping import DAMAGED, FOREIGN, NEWER, SOUND, UNREADABLE, artifact_files, verify
 
-    store, rows, table = session.store, [], Table("stage", "key", "result")
+    store, rows, table, failures = session.store, [], Table("stage", "key", "result"), []
     everything = ((path.parent.name, path.stem) for path in artifact_files(store))
     places = [locate(store, key) for key in keys] if keys else list(everything)
     for number, (stage, key) in enumerate(places):
         session.talker.progress(number, len(places), f"{stage} {key[:12]}")
-        sound = verify(store, stage, key)
-        if sound is not None:
-            rows.append({"stage": stage, "key": key, "sound": sound})
-            table.add_row(stage, key[:12], "ok" if sound else "damaged", style=None if sound else "red")
-    damaged = sum(not row["sound"] for row in rows)
-    if damaged:
+        if (found := verify(store, stage, key)) is None:
+            continue
+        result, reason = found
+        rows.append({"stage": stage, "key": key, "sound": result == SOUND, "result": result})
+        table.add_row(stage, key[:12], result, style=None if result == SOUND else "red")
+        if result in (NEWER, FOREIGN):
+            session.talker.note(reason)
+        elif result == UNREADABLE:
+            failures.append(reason)
+    counts = Counter(row["result"] for row in rows)
+    if counts[DAMAGED] or failures:
         session.talker.show(table)
+    if counts[DAMAGED]:
         raise CorruptError(
-            f"{damaged} of {_count(len(rows), 'artifact')} in {store.root} damaged, and moved to quarantine",
+            f"{counts[DAMAGED]} of {_count(len(rows), 'artifact')} in {store.root} damaged, and moved to quarantine",
             "run the commands that made them again, or import the graph again",
         )
-    session.talker.say(f"{_count(len(rows), 'artifact')} verified")
+    if failures:
+        others = f", and {len(failures) - 1} more" if failures[1:] else ""
+        raise ResourceError(f"not verified: {failures[0]}{others}", "check permissions, owners and the disk")
+    session.talker.say(f"{_count(counts[SOUND], 'artifact')} verified")
     return Outcome.of(table, {"verified": rows})
 
 
@@ -101,11 +111,12 @@ def collect(
     session: Session,
     dry_run: Annotated[bool, option("--dry-run", "Show what would go, and stop.")] = False,
     keep_days: Annotated[float, option("--keep-days", KEEP_HELP, min=0)] = 0.0,
+    quarantine: Annotated[bool, option("--quarantine", QUARANTINE_HELP)] = False,
 ) -> Outcome:
     """Keep what is in use, what the newest results depend on, and every dataset's graph; remove the rest."""
     from cgnn_cli.store.garbage import STALE_LOCK, collect_garbage
 
-    collected = collect_garbage(session.store, keep_days=keep_days, dry_run=dry_run)
+    collected = collect_garbage(session.store, keep_days=keep_days, quarantine=quarantine, dry_run=dry_run)
     table = Table("what", "name", figure("size"))
     rows = []
     for piece, size in collected.removed:
@@ -115,13 +126,23 @@ def collect(
         rows.append({"what": piece.what, "paths": [str(part) for part in piece.paths], "bytes": size})
     for piece in collected.in_use:
         session.talker.say(f"in use, stays: {piece.what} {piece.paths[0]}")
+    if collected.quarantined:
+        count, folder = _count(len(collected.quarantined), "damaged file"), session.store.root / "quarantine"
+        session.talker.note(f"{count} in {folder} stay; `cgnn cache gc --quarantine` removes them")
     counts = Counter(piece.what for piece, _ in collected.removed)
     what = ", ".join(f"{name} {number}" for name, number in counts.items()) or "nothing to remove"
     verb = "would free" if dry_run else "freed"
     in_use = [str(piece.paths[0]) for piece in collected.in_use]
     outcome = Outcome.of(
         f"{verb} {collected.freed} bytes ({readable_bytes(collected.freed)}): {what}; {collected.kept} artifacts stay",
-        {"bytes": collected.freed, "removed": rows, "in_use": in_use, "kept": collected.kept, "dry_run": dry_run},
+        {
+            "bytes": collected.freed,
+            "removed": rows,
+            "in_use": in_use,
+            "kept": collected.kept,
+            "quarantined": len(collected.quarantined),
+            "dry_run": dry_run,
+        },
     )
     outcome.table = table if table.row_count else None
     return outcome
@@ -140,17 +161,18 @@ def pack_artifacts(
     session: Session,
     keys: Annotated[list[str], argument("KEY...", KEYS_HELP, complete_artifact)],
     output: Annotated[Path, option("--output -o", "File to write.")],
+    with_origin: Annotated[bool, option("--with-origin", ORIGIN_HELP)] = False,
 ) -> Outcome:
     """One uncompressed tar file, the same for the same artifacts."""
     from cgnn_cli.store.pack import pack
 
-    check_output(output)
+    check_output(session, output)
     wanted = [locate(session.store, key) for key in keys]
-    headers, size = pack(session.store, wanted, output)
+    headers, size = pack(session.store, wanted, output, with_origin=with_origin)
     for header in headers:
         session.talker.say(f"{header.stage:<8} {header.key[:12]}")
     members = [{"stage": header.stage, "key": header.key} for header in headers]
-    return Outcome.of(str(output), {"artifacts": members, "bytes": size}, artifact=output, key=wanted[0][1])
+    return Outcome.of(said_of(output), {"artifacts": members, "bytes": size}, artifact=output, key=wanted[0][1])
 
 
 def unpack_artifacts(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import typer
 
 from cgnn_cli.commands.console import make_table
@@ -9,6 +11,7 @@ from cgnn_cli.commands.options import DATASET_SECTIONS, Dataset, config_paramete
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import SECTIONS
 from cgnn_cli.pipeline import COMMANDS
+from cgnn_cli.redaction import redacted_address
 
 
 def register(app: typer.Typer) -> None:
@@ -29,8 +32,11 @@ def show(session: Session, dataset: Dataset = None) -> Outcome:
     """All settings, checked as a stage would check them."""
     for section in SECTIONS:
         session.settings.config(section)
-    table, values = make_table("setting", "value", "origin"), session.settings.values
-    for path, resolved in values.items():
-        table.add_row(path, "-" if resolved.value is None else str(resolved.value), resolved.origin)
-    rows = {path: {"value": resolved.value, "origin": resolved.origin} for path, resolved in values.items()}
+    table, rows = make_table("setting", "value", "origin"), {}
+    for path, resolved in session.settings.values.items():
+        value = resolved.value
+        if isinstance(value, str | Path):
+            value = redacted_address(str(value))
+        table.add_row(path, "-" if value is None else str(value), resolved.origin)
+        rows[path] = {"value": value, "origin": resolved.origin}
     return Outcome.of(table, {"settings": rows})

@@ -15,6 +15,8 @@ from rich.text import Text
 
 from cgnn_cli.execution.pace import Pace
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.printable import printable
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.artifact import Header
 
 if TYPE_CHECKING:
@@ -26,15 +28,30 @@ PLAIN_LINE_SECONDS = 10.0
 PIPE_WIDTH = 120
 
 
+class PlainConsole(Console):
+    """A console to which every string is data: no markup, no emoji codes, nothing that a terminal would obey.
+
+    So a string may stand in any table, title or message; what has a style is made with `styled`.
+    """
+
+    def render_str(self, text: str, **look: Any) -> Text:
+        return Text(printable(text), **{name: look[name] for name in ("style", "justify", "overflow") if name in look})
+
+
+def styled(text: str, style: str = "") -> Text:
+    """A piece of data in a style."""
+    return Text(printable(text), style)
+
+
 def stderr_console() -> Console:
     """Messages, one line each. NO_COLOR, FORCE_COLOR and TERM=dumb are respected by rich."""
     width = None if sys.stderr.isatty() else PIPE_WIDTH
-    return Console(stderr=True, highlight=False, soft_wrap=True, width=width)
+    return PlainConsole(stderr=True, highlight=False, soft_wrap=True, width=width)
 
 
 def stdout_console() -> Console:
     """Tables, as wide as the terminal; where there is none, wide enough not to cut them."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    return PlainConsole(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
 
 def figure(name: str, *, no_wrap: bool = False) -> Column:
@@ -57,7 +74,7 @@ def terminal_table(table: Table) -> Any:
     styles = {"best": "bold", "second": "underline", "missing": "dim"}
     for row in table.entries():
         notes = [f" ({entry.note})" if entry.note else "" for entry in row]
-        shown.add_row(*(Text(e.text + note, styles.get(e.emphasis, "")) for e, note in zip(row, notes, strict=True)))
+        shown.add_row(*(styled(e.text + note, styles.get(e.emphasis, "")) for e, note in zip(row, notes, strict=True)))
     return shown
 
 
@@ -88,10 +105,17 @@ class Talker:
         self._last_line = time.monotonic()
         self._pace = Pace()
 
+    def __enter__(self) -> Talker:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Leave no bar behind, nor a hidden cursor, however the command ends."""
+        self._stop_bar()
+
     def say(self, message: str) -> None:
         if not self.quiet:
             self._stop_bar()
-            self.console.print(message, markup=False)
+            self.console.print(message)
 
     def show(self, table: Any) -> None:
         if not self.quiet:
@@ -102,7 +126,7 @@ class Talker:
         if message not in self.warnings:
             self._stop_bar()
             self.warnings.append(message)
-            self.console.print(f"warning: {message}", markup=False, style="yellow")
+            self.console.print(f"warning: {message}", style="yellow")
 
     def note(self, message: str) -> None:
         """Something that belongs with the result: also in `--json` under warnings."""
@@ -122,6 +146,8 @@ class Talker:
         self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{model}")
         for message in header.summary.get("notes", ()):
             self.note(message)
+        for message in header.summary.get("warnings", ()):
+            self.warn(message)
         if measured := header.summary.get("verify"):
             self.say(verify_line(measured))
         if name := header.summary.get("standin"):
@@ -129,6 +155,8 @@ class Talker:
 
     def progress(self, done: int, total: int, message: str) -> None:
         """A bar on a terminal; elsewhere a plain line every ten seconds. Both with the time left."""
+        if not STOPPER.holding:  # what is held is asked by whoever saves its state
+            STOPPER.hear()
         if self.quiet:
             return
         left = self._pace.time_left(done, total)
@@ -136,17 +164,17 @@ class Talker:
             self._move_bar(done, total, f"{message}  {left}")
         elif time.monotonic() - self._last_line >= PLAIN_LINE_SECONDS:
             self._last_line = time.monotonic()
-            self.console.print(f"  {done} of {total}  {message}  {left}".rstrip(), markup=False)
+            self.console.print(f"  {done} of {total}  {message}  {left}".rstrip())
 
     def _move_bar(self, done: int, total: int, message: str) -> None:
         if self._bar is None:
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"))
+            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
             self._bar = Progress(*columns, console=self.console, transient=True)
-            self._task = self._bar.add_task(message, total=total)
+            self._task = self._bar.add_task(printable(message), total=total)
             self._bar.start()
-        self._bar.update(self._task, completed=done, total=total, description=message)
+        self._bar.update(self._task, completed=done, total=total, description=printable(message))
 
     def _stop_bar(self) -> None:
         if self._bar is not None:

@@ -11,7 +11,14 @@ from rich.table import Column, Table
 
 from cgnn_cli.commands.console import make_table
 from cgnn_cli.commands.data_fetch import fetch_datasets, verify_datasets
-from cgnn_cli.commands.options import DATASET_SECTIONS, argument, complete_dataset, config_parameters, import_parameters
+from cgnn_cli.commands.options import (
+    DATASET_SECTIONS,
+    MEMORY_LIMIT,
+    argument,
+    complete_dataset,
+    config_parameters,
+    import_parameters,
+)
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -30,14 +37,14 @@ def register(app: typer.Typer) -> None:
     verified = "Check the files of benchmark graphs that are on disk: their checksums and their content."
     for name, function, text, example, extra in (
         ("list", list_datasets, "The datasets that --dataset takes, and what is on disk.", "", source),
-        ("show", show_dataset, shown, "cgnn data show demo", form),
-        ("fetch", fetch_datasets, fetched, "cgnn data fetch squirrel cora-ml", source),
-        ("verify", verify_datasets, verified, "cgnn data verify squirrel", source),
+        ("show", show_dataset, shown, "cgnn data show demo", [*form, *MEMORY_LIMIT]),
+        ("fetch", fetch_datasets, fetched, "cgnn data fetch squirrel cora-ml", [*source, *MEMORY_LIMIT]),
+        ("verify", verify_datasets, verified, "cgnn data verify squirrel", [*source, *MEMORY_LIMIT]),
     ):
         command(data, name, function, group="data", help=text, example=example, extra=extra)
     made, example = "Make a dataset from your own files.", "cgnn data import mine --edges edges.csv --labels labels.csv"
     fields = import_parameters()
-    command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields)
+    command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields, extra=MEMORY_LIMIT)
     brief = "Datasets: list, show, fetch, verify, import. [green]cgnn data fetch squirrel[/green]"
     app.add_typer(data, name="data", rich_help_panel="Graphs", short_help=brief)
 
@@ -125,10 +132,12 @@ def import_dataset(
         )
     graph = import_graph(ImportOptions(**given))
     step = graph_step(graph)
-    found, hit = session.workspace.runner.obtain(step)
     roles = ("edges", "features", "labels", "splits")
     source: dict[str, Any] = {role: str(given[role]) for role in roles if role in given}
-    remember(session.store, name, step, source, graph.summary)
+    session.store.check_writable("graph", "datasets")
+    with session.store.pinned([("graph", step.key)]):
+        found, hit = session.workspace.runner.obtain(step)
+        remember(session.store, name, step, source, graph.summary)
     for note in graph.summary.get("notes", ()):
         session.talker.note(note)
     summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Group
 from rich.table import Table
-from rich.text import Text
 
 from cgnn_cli.commands import options
-from cgnn_cli.commands.console import figure, make_table
+from cgnn_cli.commands.console import figure, make_table, styled
 from cgnn_cli.commands.output import standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import CommuteConfig
@@ -64,8 +63,8 @@ def _text(name: str, figures: dict[str, Any], verdict: Verdict, config: CommuteC
     table.title = f"{name}: {figures['nodes']:,} nodes, {figures['edges']:,} edges"
     reasons = Table.grid(padding=(0, 1))
     for reason in verdict.reasons:
-        reasons.add_row(" -", Text(reason.says))
-    return Group(table, Text(verdict.headline, style="bold"), reasons)
+        reasons.add_row(" -", reason.says)
+    return Group(table, styled(verdict.headline, "bold"), reasons)
 
 
 def _rows(figures: dict[str, Any], config: CommuteConfig) -> list[tuple[str, str, str]]:

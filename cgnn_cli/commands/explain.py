@@ -10,15 +10,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Group
 from rich.table import Table
-from rich.text import Text
 
 from cgnn_cli.commands import console, options
 from cgnn_cli.commands.options import OUTPUT_PANEL, argument, option
-from cgnn_cli.commands.output import check_output, standin_mark, write_output
+from cgnn_cli.commands.output import check_output, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import find_start
 from cgnn_cli.errors import DataError, UpstreamError, UsageError
 from cgnn_cli.pipeline import is_after, plan, up_to
+from cgnn_cli.store.outputs import write_output
 
 # It trains nothing, so --jobs has no use here.
 COMPUTE_OPTIONS = [
@@ -51,7 +51,7 @@ def explain(
     """Table of the heaviest neighbours in each direction."""
     if figure is not None:
         _check_figure(figure)
-        check_output(figure)
+        check_output(session, figure)
     start = find_start(session, "train", inputs)
     if is_after("commute", start.stage.name):
         start = plan("commute", start, options.stage_configs(session.settings), ())
@@ -61,8 +61,8 @@ def explain(
             f"{start.stage.name} {start.key[:12]} was made without commute times, or they are not in the store",
             "name a commute artifact with --input, or a --dataset",
         )
-    ((header, hit),) = session.workspace.obtain(step)
     explanation = session.workspace.explain(step, node, start.find("train"))
+    ((header, hit),) = session.workspace.obtain(step)
     found, prediction = explanation.neighbourhood, explanation.prediction
     for note in explanation.notes:
         session.talker.note(note)
@@ -108,12 +108,12 @@ def _text(found: Any, prediction: dict[str, Any] | None, top: int) -> Any:
         lines.append(f"predicted {prediction['class']} {probability} by {models}{known}")
     if not found.out and not found.into:
         lines.append("no neighbours: no edge leads from it or to it, so it hears only itself")
-        return Text("\n".join(lines))
-    tables: list[Text | Table] = []
+        return Group(*lines)
+    tables: list[str | Table] = []
     for title, rows in (("out-neighbours, by weight", found.out), ("in-neighbours, by weight", found.into)):
-        none = Text(f"no {title.split(',')[0]}")
+        none = f"no {title.split(',')[0]}"
         tables.append(_table(title, rows[:top], rest=len(rows) - top) if rows else none)
-    return Group(Text("\n".join(lines)), *tables)
+    return Group(*lines, *tables)
 
 
 def _table(title: str, rows: list[Any], *, rest: int) -> Any:
@@ -123,8 +123,8 @@ def _table(title: str, rows: list[Any], *, rest: int) -> Any:
     table.title, table.title_justify = title, "left"
     for row in rows:
         numbers = (_weight(row.weight), *map(_time, (row.commute, row.hitting, row.hitting_back)), _ratio(row.ratio))
-        label = [Text(row.label or "")] if labelled else []
-        table.add_row(Text(row.id), *label, *numbers, "mutual" if row.mutual else "")
+        label = [row.label or ""] if labelled else []
+        table.add_row(row.id, *label, *numbers, "mutual" if row.mutual else "")
     if rest > 0:
         table.caption, table.caption_justify = f"and {rest:,} more", "left"
     return table

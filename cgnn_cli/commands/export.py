@@ -8,15 +8,16 @@ from typing import Annotated, Literal
 import typer
 
 from cgnn_cli.commands import options
-from cgnn_cli.commands.output import check_output, standin_mark, write_output
+from cgnn_cli.commands.output import check_output, said_of, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.store.lineage import open_artifact
+from cgnn_cli.store.outputs import write_output
 
 
 def register(app: typer.Typer) -> None:
     text = "Write an artifact as .csv, .parquet or .npz, with the user's own node ids."
     example = "cgnn export KEY --to csv --output commute.csv"
-    command(app, "export", export, help=text, example=example, panel="Look inside")
+    command(app, "export", export, help=text, example=example, panel="Look inside", extra=options.MEMORY_LIMIT)
 
 
 def export(
@@ -28,9 +29,9 @@ def export(
     """Write the content of an artifact for other programs."""
     from cgnn_cli.artifact_tables import export_artifact
 
-    check_output(output)
+    check_output(session, output)
     path, content = open_artifact(session.store, artifact)
     data = export_artifact(session.store, content, to)
     write_output(output, data)
     summary = {"bytes": len(data), **standin_mark(content.header)}
-    return Outcome.of(str(output), summary, artifact=output, key=content.header.key, source=str(path))
+    return Outcome.of(said_of(output), summary, artifact=output, key=content.header.key, source=str(path))

@@ -27,9 +27,13 @@ from cgnn_cli.commands import (
     sweep,
 )
 from cgnn_cli.commands.options import option
-from cgnn_cli.commands.session import STOPPER
+from cgnn_cli.commands.streams import prepare_streams, release_output
 from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
-from cgnn_cli.signals import Interrupted, Terminated
+from cgnn_cli.printable import printable
+from cgnn_cli.redaction import redacted
+from cgnn_cli.resources import lacks_memory, on_device
+from cgnn_cli.signals import STOPPER, Interrupted, Terminated
+from cgnn_cli.store.disk import REFUSED
 from cgnn_cli.store.store import OUT_OF_SPACE
 
 VERSION_HELP = "Versions of cgnn and its libraries."
@@ -81,18 +85,26 @@ def _called(arguments: list[str]) -> typer.Typer:
 
 
 def main() -> NoReturn:
+    """Run the command line inside a process that may go on, and hears signals then."""
+    code = call()
+    STOPPER.settled = False
+    sys.exit(code)
+
+
+def call() -> int:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by the caller
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
-    STOPPER.received = None
-    STOPPER.install()
+    prepare_streams()
     try:
+        STOPPER.listen()
         code = _called(sys.argv[1:])(prog_name="cgnn", standalone_mode=False)
         sys.stdout.flush()
+        STOPPER.settled = True  # an attribute, not a call: no signal comes between this line and the ones around it
     except BaseException as error:
+        STOPPER.settled = True
         code = _report(error)
-    sys.exit(code if isinstance(code, int) else 0)
+        release_output()
+    STOPPER.received = None
+    return code if isinstance(code, int) else 0
 
 
 def _report(error: BaseException) -> int:
@@ -100,14 +112,15 @@ def _report(error: BaseException) -> int:
     if os.environ.get("CGNN_DEBUG"):
         import traceback
 
-        traceback.print_exception(error)
+        lines = redacted("".join(traceback.format_exception(error))).split("\n")
+        sys.stderr.write("\n".join(map(printable, lines)))
     if isinstance(error, CgnnError):
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
-    if type(error).__name__ == "OutOfMemoryError":  # torch's, told without importing torch
+    if on_device(error):
         hint = "use a smaller --hidden or fewer --layers, or --device cpu"
         return _say("the device is out of memory", hint, ResourceError.exit_code)
-    if isinstance(error, MemoryError):
+    if lacks_memory(error):
         return _say("not enough memory", "use a machine with more, or a smaller graph", ResourceError.exit_code)
     if isinstance(error, KeyboardInterrupt | Interrupted):
         return _say("interrupted", "", INTERRUPTED)
@@ -117,22 +130,32 @@ def _report(error: BaseException) -> int:
         return error.code if isinstance(error.code, int) else 0
     if isinstance(error, BrokenPipeError | SystemExit):
         # Outside of shell completion the parser turns a broken pipe, and nothing else, into SystemExit.
-        # The interpreter flushes standard output once more at exit; give it somewhere to go.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
         return BROKEN_PIPE
-    if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
-        return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
+    if isinstance(error, OSError) and error.errno in (*OUT_OF_SPACE, *REFUSED):
+        return _report_refusal(error)
     if hasattr(error, "format_message"):  # a usage error of the command-line parser
         code, line = int(getattr(error, "exit_code", 2)), " ".join(str(error.format_message()).split())
         if not line:  # a group without a command has shown its help
             return code
         path = getattr(getattr(error, "ctx", None), "command_path", "cgnn")
         return _say(line, f"`{path} --help` shows the options", code)
-    return _say(f"{type(error).__name__}: {error}", "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
+    if STOPPER.told_to_end():  # what was raised for it came to something else on its way
+        return _report(Interrupted() if STOPPER.received == signal.SIGINT else Terminated())
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return _say(text, "this is a bug in cgnn; `cgnn --debug ...` shows where", 1)
+
+
+def _report_refusal(error: OSError) -> int:
+    """Say what the disk, or who owns what is on it, did not allow."""
+    if error.errno in OUT_OF_SPACE:
+        return _say(f"no room to write: {error.strerror}", "free some space", ResourceError.exit_code)
+    where = f"{error.filename}: " if error.filename else ""
+    hint = "check permissions, owners and the disk; nothing was changed"
+    return _say(f"{where}{error.strerror}", hint, ResourceError.exit_code)
 
 
 def _say(message: str, hint: str, code: int) -> int:
-    line = f"error: {' '.join(message.split())}" + (f" ({hint})" if hint else "")
+    line = printable(redacted(f"error: {message}" + (f" ({hint})" if hint else "")))
     try:
         sys.stderr.write(line + "\n")
         sys.stderr.flush()

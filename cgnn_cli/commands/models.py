@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from cgnn_cli.commands.console import styled
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import option_name
 from cgnn_cli.presets.lookup import describe_models
@@ -21,7 +22,7 @@ def models(session: Session) -> Outcome:
     rows = describe_models()
     table = Table(box=None, show_header=False, padding=(0, 2, 1, 0))
     for row in rows:
-        table.add_row(Text(row["name"], "bold"), _described(row))
+        table.add_row(styled(row["name"], "bold"), _described(row))
     return Outcome.of(table, {"models": rows})
 
 
@@ -35,8 +36,8 @@ def _described(row: dict[str, Any]) -> Text:
         # The paper's have the same datasets for all models.
         "presets": "; ".join(["paper", *(f"{name}: {', '.join(places)}" for name, places in known.items())]),
     }
-    text = Text(f"{row['title']}; reads commute weights" if row["uses_weights"] else row["title"])
+    text = styled(f"{row['title']}; reads commute weights" if row["uses_weights"] else row["title"])
     for label, line in lines.items():
         if line:
-            text.append(f"\n{label}: ", "dim").append(line)
+            text.append(f"\n{label}: ", "dim").append_text(styled(line))
     return text

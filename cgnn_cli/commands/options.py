@@ -27,17 +27,21 @@ PANELS = {"source": DATASET_PANEL, "graph": DATASET_PANEL, "compute": COMPUTE_PA
 STORE_HELP = "Folder of cached artifacts. Default: CGNN_STORE, or .cgnn in the working folder."
 CONFIG_HELP = "Settings in TOML. Default: CGNN_CONFIG, or cgnn.toml in the working folder if it is there."
 SET_FORM, SET_HELP = "SECTION.KEY=VALUE", "One setting; repeat it for more. `cgnn config show` lists them."
+ORIGIN_HELP = "Also tell the paths on this machine, and in a pack its name."
 LOCK_HELP = "Seconds to wait for another process that computes the same; negative: for ever."
 
 
 def option(flags: str, help: str, panel: str | None = None, **more: Any) -> Any:
-    """What Annotated takes for an option: `-o` stands after its long name, and a panel collects options in the help."""
-    return typer.Option(*flags.split(), help=help, rich_help_panel=panel, **more)
+    """What Annotated takes for an option: `-o` stands after its long name, and a panel collects options in the help.
+
+    Whether a file can be read is told by who reads it, with the exit code of that kind of file.
+    """
+    return typer.Option(*flags.split(), help=help, rich_help_panel=panel, readable=False, **more)
 
 
 def argument(metavar: str, help: str, complete: Callable[[str], list[str]] | None = None) -> Any:
     """What Annotated takes for an argument."""
-    return typer.Argument(metavar=metavar, help=help, autocompletion=complete)
+    return typer.Argument(metavar=metavar, help=help, autocompletion=complete, readable=False)
 
 
 def keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
@@ -150,6 +154,7 @@ PRESET_PARAMETER = keyword(
         option("--preset", PRESET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=completion(lambda: PRESETS)),
     ],
 )
+MEMORY_LIMIT = config_parameters("compute.memory_limit")
 DATASET_HELP = "Name of a dataset; `cgnn data list` shows them."
 Dataset = Annotated[
     str | None, option("--dataset -d", DATASET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=complete_dataset)

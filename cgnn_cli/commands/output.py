@@ -1,42 +1,26 @@
-"""Files that the user asks a command for: checked before the work, and written whole or not at all."""
+"""Files that the user asks a command for: checked before the work, and what is said of them after it."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from cgnn_cli.commands.session import Session
 from cgnn_cli.errors import UsageError
+from cgnn_cli.store import outputs
 from cgnn_cli.store.artifact import Header
-from cgnn_cli.store.disk import write_atomically
 
 
-def check_output(path: Path | None) -> None:
+def check_output(session: Session, path: Path | None) -> None:
     """Refuse a file that could not be written, before any work is done for it."""
-    if path is None:
-        return
-    if not path.name or path.is_dir():
-        raise UsageError(f"cannot write {path}: it is a folder", "name a file")
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise UsageError(f"cannot write {path}: no such folder, or no right to", "name a file in a writable folder")
+    outputs.check_output(path)
+    if path is not None and session.as_json and outputs.is_standard_output(path):
+        raise UsageError(f"{path} and --json both fill standard output", "name another file, or leave --json out")
 
 
-def make_folder(path: Path) -> None:
-    """Make the folder of an output that the user asked for."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {path}: {error.strerror}", "name another --output") from error
-
-
-def write_output(path: Path, data: bytes) -> None:
-    """Write a file that the user asked for, whole or not at all."""
-    try:
-        write_atomically(path, data)
-    except OSError as error:
-        raise UsageError(
-            f"cannot write {path}: {error.strerror}", "name a file in an existing, writable folder"
-        ) from error
+def said_of(path: Path) -> str | None:
+    """What a command prints of a file that it wrote: its name, or nothing where standard output holds its content."""
+    return None if outputs.is_standard_output(path) else str(path)
 
 
 def standin_mark(header: Header) -> dict[str, Any]:

@@ -9,10 +9,11 @@ import typer
 
 from cgnn_cli.commands import options
 from cgnn_cli.commands.options import OUTPUT_PANEL, option
-from cgnn_cli.commands.output import check_output, standin_mark, write_output
+from cgnn_cli.commands.output import check_output, said_of, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import choose_splits, find_start, note_unread_options
 from cgnn_cli.pipeline import plan, up_to
+from cgnn_cli.store.outputs import write_output
 
 EMBEDDINGS_HELP = "Also write the last hidden layer of one split's model as .npz."
 
@@ -40,8 +41,8 @@ def predict(
     restart: options.Restart = False,
 ) -> Outcome:
     """Mean class probabilities of the models of the chosen splits."""
-    check_output(output)
-    check_output(embeddings)
+    for file in (output, embeddings):
+        check_output(session, file)
     session.configure(restart=restart)
     start = find_start(session, "eval", inputs)
     trained, wanted = start, split
@@ -63,4 +64,4 @@ def predict(
     written = {"embeddings": str(embeddings) if embeddings else None, **standin_mark(checkpoint)}
     summary = {"nodes": len(result.ids), "splits": result.splits, **written}
     cache = "hit" if hit else "miss"
-    return Outcome.of(str(output), summary, artifact=output, key=checkpoint.key, cache=cache)
+    return Outcome.of(said_of(output), summary, artifact=output, key=checkpoint.key, cache=cache)

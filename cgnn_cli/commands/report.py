@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from cgnn_cli.commands.console import terminal_table
-from cgnn_cli.commands.options import argument, complete_artifact, option
-from cgnn_cli.commands.output import make_folder, write_output
+from cgnn_cli.commands.options import ORIGIN_HELP, OUTPUT_PANEL, argument, complete_artifact, option
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import UsageError
+from cgnn_cli.store.outputs import make_folder, write_output
 
 FORMATS = ("html", "md", "tex", "csv", "json")
 RUNS_HELP = "Evaluations: files, or beginnings of keys. Default: all of the store."
@@ -36,6 +36,7 @@ def report_runs(
     runs: Annotated[list[str] | None, argument("RUNS", RUNS_HELP, complete_artifact)] = None,
     formats: Annotated[str, option("--format", FORMAT_HELP, metavar="LIST")] = "html",
     output: Annotated[Path, option("--output -o", "Folder to write to.", metavar="DIR")] = Path("report"),
+    with_origin: Annotated[bool, option("--with-origin", ORIGIN_HELP, OUTPUT_PANEL)] = False,
     title: Annotated[str, option("--title", "Heading of the page.")] = "Report",
 ) -> Outcome:
     """Read the runs, make the tables and figures, and write what is asked for."""
@@ -46,7 +47,7 @@ def report_runs(
     from cgnn_cli.report.files import figure_files, report_files
     from cgnn_cli.report.scores import run_table
 
-    report = session.workspace.report(runs or ())
+    report = session.workspace.report(runs or (), with_origin=with_origin)
     make_folder(output)
     drawn = bool(wanted & {"html", "md", "tex"})
     if drawn and find_spec("matplotlib") is None:

@@ -12,6 +12,7 @@ from cgnn_cli.commands.console import figure, make_table, terminal_table
 from cgnn_cli.commands.options import (
     COMPUTE_PANEL,
     INPUT_PANEL,
+    ORIGIN_HELP,
     OUTPUT_PANEL,
     argument,
     complete_dataset,
@@ -19,10 +20,10 @@ from cgnn_cli.commands.options import (
     config_parameters,
     option,
 )
-from cgnn_cli.commands.output import make_folder, write_output
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.errors import UsageError
 from cgnn_cli.paper.experiment_table import EXPERIMENTS, SMALL
+from cgnn_cli.store.outputs import make_folder, write_output
 
 LISTED = ", ".join(EXPERIMENTS)
 MINUTES = (
@@ -63,6 +64,7 @@ def reproduce(
     splits: Annotated[int | None, option("--splits", SPLITS_HELP, INPUT_PANEL, min=1)] = None,
     quick: Annotated[bool, option("--quick", QUICK_HELP, INPUT_PANEL)] = False,
     max_minutes: Annotated[float | None, option("--max-minutes", MINUTES_HELP, COMPUTE_PANEL, min=0)] = None,
+    with_origin: Annotated[bool, option("--with-origin", ORIGIN_HELP, OUTPUT_PANEL)] = False,
     output: Annotated[Path | None, option("--output -o", OUTPUT_HELP, OUTPUT_PANEL, metavar="DIR")] = None,
 ) -> Outcome:
     """Do the experiment and write its page, tables and figures."""
@@ -79,7 +81,8 @@ def reproduce(
     from cgnn_cli.paper.findings import files_of
     from cgnn_cli.paper.lab import Lab, Request
 
-    request = Request(_parts("--datasets", datasets), _parts("--models", models), splits, quick, max_minutes)
+    names, rows = _parts("--datasets", datasets), _parts("--models", models)
+    request = Request(names, rows, splits, quick, max_minutes, with_origin)
     known = session.workspace.datasets(dry_run=True).names()
     if unknown := [dataset for dataset in request.datasets if dataset not in known]:
         raise UsageError(f"unknown dataset {unknown[0]!r}", f"known here: {', '.join(known)}")

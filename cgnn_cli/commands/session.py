@@ -19,16 +19,17 @@ import typer
 from cgnn_cli.commands.console import Talker, stdout_console
 from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTINGS_PANEL
 from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
-from cgnn_cli.errors import UsageError
+from cgnn_cli.errors import ResourceError, UsageError
+from cgnn_cli.printable import printable, printable_json
+from cgnn_cli.resources import ASKED_LIMIT, LEAST_SPACE, check_address_space
 from cgnn_cli.settings import Settings
-from cgnn_cli.signals import Stopper
+from cgnn_cli.signals import STOPPER
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 from cgnn_cli.sweeps import Space, separate
 from cgnn_cli.workspace import Workspace
 
 SCHEMA = 1
-STOPPER = Stopper()
 
 
 @dataclass
@@ -92,6 +93,7 @@ class Session:
         quiet: bool = False,
         lock_timeout: float = -1,
     ) -> None:
+        check_address_space(LEAST_SPACE, "the libraries that cgnn loads")
         self.command = command
         self.settings = settings
         self.given = given
@@ -127,6 +129,18 @@ class Session:
 
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""
+        STOPPER.hear()  # later there is nothing left to stop
+        try:
+            self._print(outcome)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            hint = "what was made is in the store; free some space"
+            raise ResourceError(f"no room to write: {error.strerror}", hint) from error
+        if outcome.table is not None:
+            self.talker.show(outcome.table)
+
+    def _print(self, outcome: Outcome) -> None:
         if self.as_json:
             values = {
                 "schema": SCHEMA,
@@ -135,14 +149,14 @@ class Session:
                 "seconds": round(time.perf_counter() - self._clock, 4),
                 "warnings": self.talker.warnings,
             }
-            sys.stdout.write(json.dumps(values, ensure_ascii=False) + "\n")
+            sys.stdout.write(printable_json(json.dumps(values, ensure_ascii=False)) + "\n")
         elif isinstance(outcome.text, str):
-            sys.stdout.write(outcome.text + "\n")
+            # Paths and ids are exact for programs that read them, and harmless on a terminal.
+            lines = map(printable, outcome.text.split("\n")) if sys.stdout.isatty() else [outcome.text]
+            sys.stdout.write("\n".join(lines) + "\n")
         elif outcome.text is not None:
             stdout_console().print(outcome.text)
         sys.stdout.flush()
-        if outcome.table is not None:
-            self.talker.show(outcome.table)
 
 
 def _panel_order(parameter: inspect.Parameter) -> int:
@@ -192,8 +206,13 @@ def command(
         single, space = separate(sets) if sweeps else (sets, {})
         given = CommandLine({**flags, "store": common.pop("store")}, tuple(single), file, preset)
         settings = given.settings(preset=None) if sweeps else given.settings()
-        session = Session(full_name, settings=settings, given=given, space=space, **common)
-        session.finish(function(session, **own_values))
+        before = ASKED_LIMIT.set(str(settings.value("compute.memory_limit")))
+        try:
+            session = Session(full_name, settings=settings, given=given, space=space, **common)
+            with session.talker:
+                session.finish(function(session, **own_values))
+        finally:
+            ASKED_LIMIT.reset(before)
 
     parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,14 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.store.artifact import FILE_TYPES, Artifact, Header
 from cgnn_cli.store.lineage import lineage_differences, open_artifact
+from cgnn_cli.store.provenance import shown
 from cgnn_cli.store.store import Store
 
 
 def register(app: typer.Typer) -> None:
     text = "What an artifact holds and where it came from; with two, why their keys differ."
-    command(app, "show", show, help=text, example="cgnn show .cgnn/commute/KEY.h5", panel="Look inside")
+    example = "cgnn show .cgnn/commute/KEY.h5"
+    command(app, "show", show, help=text, example=example, panel="Look inside", extra=options.MEMORY_LIMIT)
 
 
 def show(
@@ -36,7 +39,7 @@ def show(
 def _describe(path: Path, artifact: Artifact) -> Outcome:
     from cgnn_cli.store.elements import flatten
 
-    header = artifact.header
+    header = dataclasses.replace(artifact.header, provenance=shown(artifact.header.provenance))
     elements = {name: f"{array.dtype} {list(array.shape)}" for name, array in flatten(artifact.elements).items()}
     table = Table(title=f"{FILE_TYPES[header.stage]} {header.key}", show_header=False, title_justify="left")
     table.add_column(style="bold")

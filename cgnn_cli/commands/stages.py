@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +9,6 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from cgnn_cli.commands import options
 from cgnn_cli.commands.console import figure
@@ -106,24 +103,24 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
 
 def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:
     """Exact times of the pairs in a file, as CSV."""
-    ((header, hit),) = session.workspace.obtain(walk)
-    source, target, note = session.workspace.read_pairs(walk, file)
-    if note:
+    from cgnn_cli.artifact_tables import write_csv
+
+    source, target, notes = session.workspace.read_pairs(walk, file)
+    for note in notes:
         session.talker.note(note)
+    ((header, hit),) = session.workspace.obtain(walk)
     found = session.workspace.pair_times(walk, source, target)
+    ((header, hit),) = session.workspace.obtain(walk)
     if outside := sum(map(math.isnan, found.times)):
         session.talker.note(f"{outside:,} pairs are outside the walk and have no times")
     parts = (found.there, found.back, found.times)
-    times = ([None if math.isnan(value) else float(value) for value in part] for part in parts)
+    times = [[None if math.isnan(value) else float(value) for value in part] for part in parts]
     names = ("source", "target", *TIMES)
     rows = [dict(zip(names, row, strict=True)) for row in zip(source, target, *times, strict=True)]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    text = write_csv({"source": source, "target": target, **dict(zip(TIMES, times, strict=True))}).decode()
     summary = {"pairs": rows, "residual": found.residual, **standin_mark(header)}
     cache, stages = "hit" if hit else "miss", session.talker.stages
-    return Outcome.of(text.getvalue().rstrip("\n"), summary, key=header.key, cache=cache, stages=stages)
+    return Outcome.of(text.rstrip("\n"), summary, key=header.key, cache=cache, stages=stages)
 
 
 def _add_closest(session: Session, step: Step, outcome: Outcome, count: int) -> Outcome:
@@ -132,7 +129,7 @@ def _add_closest(session: Session, step: Step, outcome: Outcome, count: int) -> 
     table = Table("source", "target", *(figure(name.replace("_", " ")) for name in TIMES))
     table.title = "edges with the shortest commute times"
     for row in rows:
-        table.add_row(Text(row["source"]), Text(row["target"]), *(f"{row[name]:.6g}" for name in TIMES))
+        table.add_row(row["source"], row["target"], *(f"{row[name]:.6g}" for name in TIMES))
     outcome.table = table
     outcome.values["summary"] = {**outcome.values["summary"], "closest": rows}
     return outcome

@@ -14,6 +14,7 @@ from cgnn_cli.execution.dry_run import forecast
 from cgnn_cli.execution.given import given_step, named_steps
 from cgnn_cli.pipeline import STAGES, Step, is_after, plan
 from cgnn_cli.store import artifact as files
+from cgnn_cli.store.outputs import output_error
 
 
 def _starting_point(session: Session, target: str, inputs: list[Path] | None, *, dry_run: bool = False) -> Step:
@@ -107,7 +108,10 @@ def deliver(session: Session, step: Step, output_format: str) -> Outcome:
         session.store.remember_latest(used.stage.name, used.key)
     path = step.file or session.store.path(header.stage, header.key)
     if output_format == "npz":
-        path = files.write_npz_beside(path)
+        try:
+            path = files.write_npz_beside(path)
+        except OSError as error:
+            raise output_error(path.with_suffix(".npz"), error) from error
     outcome = Outcome.of_artifact(path, header, hit=hit)
     outcome.values["stages"] = session.talker.stages
     return outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +18,8 @@ from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.execution.results import Run
 from cgnn_cli.pipeline import COMMANDS, role_name
 from cgnn_cli.presets.lookup import FOUND, Row
-from cgnn_cli.presets.recording import record_row
+from cgnn_cli.presets.recording import check_record, record_row
+from cgnn_cli.redaction import redacted_command
 from cgnn_cli.settings import KEYS, OF_FLAG, Settings
 from cgnn_cli.sweeps import SWEPT, Point, Range, Shard, Space, SweepFile, points_of, read_sweep, separator, shard_of
 from cgnn_cli.workspace import best_first
@@ -88,7 +88,7 @@ class Search:
         words += [word for path, choice in self.space.items() for word in ("--set", f"{path}={_listed(path, choice)}")]
         if self.count is not None:
             words += ["--random", str(self.count), "--sweep-seed", str(self.seed)]
-        return shlex.join(words)
+        return redacted_command(words)
 
 
 def sweep(
@@ -108,7 +108,7 @@ def sweep(
     search = _search(session, read_sweep(file) if file else SweepFile(), split, count, sweep_seed)
     points = points_of(search.space, search.count, search.seed)
     part = shard_of(shard, os.environ)
-    _check_record(record, part)
+    _check_record(search, record, part)
     runs = [search.run(point) for point in part.of(points)]
     of_all = f", shard {part.number} of {part.count}" if part.count > 1 else ""
     title = f"{search.dataset}: validation accuracy in %, mean ± std over the splits{of_all}"
@@ -191,7 +191,7 @@ def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> st
     for name in ("data", "mirror", "offline", "accept_standin", "store"):
         value = session.given.flags.get(name)
         words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
-    return shlex.join(words)
+    return redacted_command(words)
 
 
 def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: l
     }
 
 
-def _check_record(record: str | None, part: Shard) -> None:
+def _check_record(search: Search, record: str | None, part: Shard) -> None:
     """Fail before anything is computed."""
     if record is None:
         return
@@ -243,6 +243,7 @@ def _check_record(record: str | None, part: Shard) -> None:
         raise UsageError("--record is for a whole search", "record it without --shard when all shards are done")
     if record not in FOUND and not record.endswith(".toml"):
         raise UsageError(f"--record {record} is no preset", f"use {', '.join(FOUND)}, or the name of a .toml file")
+    check_record(record, search.session.settings.value("train.model"))
 
 
 def _record(search: Search, name: str, best: Run, point: Point, total: int) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from rich.console import Group
 from rich.table import Table
-from rich.text import Text
 
 from cgnn_cli.commands.console import Talker, figure, make_table
 from cgnn_cli.store.artifact import Header
@@ -94,4 +93,4 @@ class Board:
         assert self._live is not None
         self._shown = time.monotonic()
         best = best_first(self.results)[:SHOWN_ROWS]
-        self._live.update(Group(sweep_table(best, self.title), Text(self._status)), refresh=True)
+        self._live.update(Group(sweep_table(best, self.title), self._status), refresh=True)

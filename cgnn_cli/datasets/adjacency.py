@@ -5,6 +5,14 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.numerics.csr import canonical_csr
 
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-150, 1e150  # no sum of weights overflows, and no share of a sum underflows
+WEIGHT_RANGE = f"between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
+
+
+def usable_weights(weight: np.ndarray) -> np.ndarray:
+    """Which weights a walk can take: positive numbers, neither tiny nor huge."""
+    return (weight >= LEAST_WEIGHT) & (weight <= LARGEST_WEIGHT)
+
 
 def unit_adjacency(source: np.ndarray, target: np.ndarray, count: int) -> csr_array:
     """The edges as a matrix of ones; repeats count once, self-loops stay."""

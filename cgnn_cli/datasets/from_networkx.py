@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.datasets.adjacency import unit_adjacency, weighted_adjacency
+from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
-from cgnn_cli.graph import Graph
+from cgnn_cli.graph import Graph, byte_strings
 
 
 def graph_from_networkx(
@@ -44,7 +44,7 @@ def graph_from_networkx(
         features=columns,
         labels=codes,
         class_names=names,
-        node_ids=np.array([str(node).encode() for node in nodes]),
+        node_ids=byte_strings(nodes),
         splits=None if codes is None else ratio_splits(codes, DEFAULT_RATIO, SPLITS_DRAWN, 0),
     )
 
@@ -54,8 +54,8 @@ def _weights(edges: list[dict[str, Any]], name: str | None) -> np.ndarray | None
     if name is None or not any(name in attributes for attributes in edges):
         return None
     weights = np.array([float(attributes.get(name, 1)) for attributes in edges])
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise DataError(f"the edge attribute {name!r} has weights that are not finite and above 0")
+    if not usable_weights(weights).all():
+        raise DataError(f"the edge attribute {name!r} has weights that are not {WEIGHT_RANGE}", "scale the weights")
     return weights
 
 
@@ -67,7 +67,7 @@ def _labels(network: Any, name: str) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"no node has the attribute {name!r}", "name the attribute that holds the labels")
     number = {value: code for code, value in enumerate(found)}
     codes = np.array([-1 if value is None else number[value] for value in values])
-    return codes, np.array([str(value).encode() for value in found])
+    return codes, byte_strings(found)
 
 
 def _features(network: Any, names: Sequence[str]) -> np.ndarray:

@@ -132,7 +132,7 @@ class Datasets:
             record_name = "+".join([base, *_form(config)])
             record = self.store.dataset(record_name)
             if record and not self.store.dataset(base) and record["source"] == {**record["source"], **config.to_dict()}:
-                return _step(_content(record), partial(_gone, record_name))
+                return _step(_content(record), partial(_gone, self.store, record_name))
         return None
 
     def _base(self, name: str) -> tuple[str, Step]:
@@ -143,7 +143,7 @@ class Datasets:
         record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
         if not record:
             raise self._unknown(name)
-        return name, _step(_content(record), lambda: _gone(name))
+        return name, _step(_content(record), lambda: _gone(self.store, name))
 
     def _benchmark(self, name: str) -> tuple[str, Step]:
         """A benchmark graph: the genuine one, or a stand-in where that is accepted."""
@@ -206,8 +206,8 @@ class Datasets:
         known = self.names()
         near = get_close_matches(name, known, n=1)
         meant = f"; did you mean {near[0]}?" if near else ""
-        hint = f"known here: {', '.join(known)}; `cgnn data import {name} --edges FILE` adds your own"
-        return UsageError(f"unknown dataset {name!r}{meant}", hint)
+        own = f"; `cgnn data import {name} --edges FILE` adds your own" if NAME_PATTERN.fullmatch(name) else ""
+        return UsageError(f"unknown dataset {name!r}{meant}", f"known here: {', '.join(known)}{own}")
 
 
 def settled(name: str, config: GraphConfig) -> GraphConfig:
@@ -250,9 +250,11 @@ def _made(step: Step) -> Graph:
     return step.make()  # type: ignore[return-value]
 
 
-def _gone(name: str) -> Graph:
+def _gone(store: Store, name: str) -> Graph:
     hint = f"import it again with `cgnn data import {name} ...`"
-    raise UpstreamError(f"the graph of {name} is no longer in the store", hint)
+    moved = store.quarantined("graph", store.dataset(name).get("key", name))
+    where = f"; what was there is now {moved[-1]}" if moved else ""
+    raise UpstreamError(f"the graph of {name} is no longer in the store{where}", hint)
 
 
 def check_import_name(name: str) -> None:
@@ -266,5 +268,5 @@ def check_import_name(name: str) -> None:
 
 def name_of(store: Store, graph_key: str, asked: str | None = None) -> str | None:
     """The dataset name that stands for a graph, where the store knows one: `asked`, if it does."""
-    names = [name for name in store.dataset_names() if store.dataset(name).get("key") == graph_key]
+    names = store.names_of(graph_key)
     return asked if asked in names else next(iter(names), asked)

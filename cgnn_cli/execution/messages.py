@@ -7,7 +7,10 @@ from typing import Any
 from cgnn_cli.errors import CgnnError, ResourceError
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.pipeline import STAGES, Step
+from cgnn_cli.resources import lacks_memory
+from cgnn_cli.store.store import OUT_OF_SPACE
 
+MEMORY_HINT = "use fewer --jobs, a smaller --hidden or fewer --layers"
 ERRORS = {kind.__name__: kind for kind in CgnnError.__subclasses__()}
 
 
@@ -42,9 +45,10 @@ def encode_error(error: BaseException) -> dict[str, str]:
     """An error as JSON; lack of memory becomes one that says so."""
     if isinstance(error, CgnnError):
         return {"error": type(error).__name__, "message": error.message, "hint": error.hint}
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
-        hint = "use fewer --jobs, a smaller --hidden or fewer --layers"
-        return {"error": ResourceError.__name__, "message": "not enough memory for a training", "hint": hint}
+    if lacks_memory(error):
+        return {"error": ResourceError.__name__, "message": "not enough memory for a training", "hint": MEMORY_HINT}
+    if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
+        return {"error": ResourceError.__name__, "message": f"no room to write: {error}", "hint": "free some space"}
     return {"error": "", "message": f"{type(error).__name__}: {error}", "hint": ""}
 
 

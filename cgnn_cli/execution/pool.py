@@ -24,17 +24,25 @@ from types import TracebackType
 from typing import Any
 
 import cgnn_cli
-from cgnn_cli.errors import ResourceError
+from cgnn_cli.errors import ResourceError, StoppedEarly
 from cgnn_cli.execution.engine import Done, Event, Failed, Hear, Progress
 from cgnn_cli.execution.messages import WorkerFault, decode_error, encode_step
 from cgnn_cli.execution.runner import Runner
-from cgnn_cli.execution.sharing import SharedArrays
+from cgnn_cli.execution.sharing import SharedArrays, no_room
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import memory_limit
 from cgnn_cli.store.artifact import Header
 
 END_SECONDS = 5.0
-PROGRAM = "import sys; sys.path.append(sys.argv.pop(1)); from cgnn_cli.execution.worker import main; main()"
+# Signals are handled before anything heavy is imported.
+PROGRAM = """
+import sys
+sys.path.append(sys.argv.pop(1))
+from cgnn_cli.signals import STOPPER, ignore_interrupts
+ignore_interrupts(STOPPER)
+from cgnn_cli.execution.worker import main
+main()
+"""
 
 
 @dataclass(eq=False)
@@ -55,6 +63,8 @@ class Worker:
     def death(self) -> Exception:
         """Why the process ended in the middle of a step."""
         code = self.process.wait()
+        if code in (-signal.SIGTERM, -signal.SIGUSR1):  # it had not come as far as to handle them
+            return StoppedEarly("stopped before a training began")
         if code == -signal.SIGKILL:
             return ResourceError(
                 "a worker process was killed, perhaps for lack of memory; what it had saved is kept",
@@ -78,7 +88,10 @@ class Pool:
     @cached_property
     def folder(self) -> Path:
         """For the arrays that the workers share; made with the first of them, who also remove it if all else dies."""
-        return Path(tempfile.mkdtemp(prefix="cgnn-"))
+        try:
+            return Path(tempfile.mkdtemp(prefix="cgnn-"))
+        except OSError as error:
+            raise no_room(os.environ.get("TMPDIR", "/tmp"), error) from error
 
     def __enter__(self) -> Pool:
         self.stopped = False

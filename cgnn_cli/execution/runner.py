@@ -8,11 +8,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import ComputeConfig
-from cgnn_cli.errors import CorruptError, UpstreamError
-from cgnn_cli.execution.snapshots import Show, SnapshotWatch
+from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
+from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
-from cgnn_cli.resources import check_disk, check_memory, memory_limit
+from cgnn_cli.resources import (
+    LEAST_TORCH_SPACE,
+    check_address_space,
+    check_disk,
+    check_memory,
+    lacks_memory,
+    memory_limit,
+    on_device,
+)
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
@@ -30,6 +38,9 @@ class Reporter(Protocol):
     def stage_done(self, header: Header, *, hit: bool) -> None: ...
 
     def progress(self, done: int, total: int, message: str) -> None: ...
+
+
+LOADS = 10  # of an artifact that others make and remove all the time
 
 
 @dataclass
@@ -72,6 +83,20 @@ class Runner:
             self._found[step.key] = header
         return header
 
+    def check_compute(self, *targets: Step) -> None:
+        """Refuse a device or a log that is not there before anything is computed, if a training or score is missing."""
+        on_cuda = self.compute.device.startswith("cuda")  # torch is imported only where its answer is needed
+        if not (on_cuda or self.compute.tensorboard):
+            return
+        learning = {step.key: step for target in targets for step in target.lineage if step.stage.in_workers}
+        if all(step.file is not None or self.find(step) for step in learning.values()):
+            return
+        check_tensorboard(self.compute)
+        if on_cuda:
+            from cgnn_cli.stages.task import choose_device
+
+            choose_device(self.compute.device)
+
     def keep_only(self, keys: set[str]) -> None:
         """Forget the contents of all artifacts but these, for the sake of memory."""
         self._data = {key: data for key, data in self._data.items() if key in keys}
@@ -85,12 +110,28 @@ class Runner:
             except (UpstreamError, CorruptError):
                 if step.file is not None:
                     raise
-                # It was there a moment ago: a purge of the disk, or another process that put it into quarantine.
-                del self._done[step.key]
-                self._found.pop(step.key, None)
-                header, _ = self.obtain(step)
-                self._data.setdefault(step.key, self._load(step, header))
+                self._load_again(step)
         return self._data[step.key]
+
+    def _load_again(self, step: Step) -> None:
+        """Load what was there a moment ago: a clean-up, a purge, or another process's quarantine was faster.
+
+        It is read under its lock, where no clean-up can come between; what is not there is made again.
+        """
+        for _ in range(LOADS):
+            del self._done[step.key]
+            self._found.pop(step.key, None)
+            with self.store.lock(step.stage.name, step.key):
+                if header := self.find(step):
+                    self._data[step.key] = self._load(step, header)
+                    self._done[step.key] = header, True
+                    return
+            self.obtain(step)
+            if step.key in self._data:  # computed here
+                return
+        raise UpstreamError(
+            f"{step.stage.name} {step.key[:12]} vanishes from the store again and again", "stop what removes it there"
+        )
 
     def operators(self, trained: Step) -> Operators:
         """The operators that a training reads, as one."""
@@ -99,6 +140,7 @@ class Runner:
 
     def _find_or_compute(self, step: Step, progress: Show) -> tuple[Header, bool]:
         name = step.stage.name
+        self.stopper.hear()
         if step.file is not None:
             return files.read(step.file).header, True
         if header := self.find(step):
@@ -108,25 +150,41 @@ class Runner:
                 f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
                 "name the store that has it with --store, or the file itself with another --input, or make it again",
             )
-        self.store.check_writable()
+        self.store.check_writable(name)
+        if name in self.forced:
+            self.store.find(name, step.key)  # refuses what may not be replaced, before anything is computed
         for needed in step.inputs.values():
             self.obtain(needed)
         inputs = {role: self.data(needed) for role, needed in step.inputs.items()}
         with self.store.lock(name, step.key):
             if header := self.find(step):
                 return header, True
-            return self._compute(step, inputs, progress), False
+            try:
+                return self._compute(step, inputs, progress), False
+            except Exception as error:
+                if not lacks_memory(error) or on_device(error):
+                    raise
+                split = f" of split {step.config.split}" if hasattr(step.config, "split") else ""
+                hint = f"{self._relief(step)}; fewer --jobs or other programs leave more"
+                raise ResourceError(f"not enough memory for {name}{split}", hint) from error
+
+    @staticmethod
+    def _relief(step: Step) -> str:
+        """What makes a step need less memory."""
+        return OPERATORS[step.config.kind].relief if step.stage.name == "operators" else step.stage.relief
 
     def _compute(self, step: Step, inputs: Inputs, progress: Show) -> Header:
         stage = step.stage
+        if stage.sent is not None:  # those of models, which load torch
+            check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         if stage.memory is not None:
-            relief = OPERATORS[step.config.kind].relief if stage.name == "operators" else stage.relief
             needed, limit = stage.memory(inputs, step.config, self.compute), memory_limit(self.compute.memory_limit)
-            check_memory(stage.name, needed, limit, relief)
+            check_memory(stage.name, needed, limit, self._relief(step))
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
         module = import_module(stage.module) if stage.module else None
         watch = SnapshotWatch(self.store, step, self.compute, self.restart, self.stopper, progress)
+        self.stopper.hear()
         recorder = Recorder()
         if step.make is not None:
             data = step.make()
@@ -134,6 +192,8 @@ class Runner:
             assert stage.compute is not None
             with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
                 data = stage.compute(module, inputs, step.config, self.compute, watch)
+        if not (self.stopper.holding or stage.resumable(step.config)):
+            self.stopper.hear()
         # What is made from a stand-in is marked with the name of the dataset that it stands for.
         if names := {made.summary["standin"] for made in inputs.values() if "standin" in made.summary}:
             data.summary["standin"] = names.pop()

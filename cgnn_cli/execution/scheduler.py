@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from cgnn_cli.configs import CONFIGS, GraphConfig
 from cgnn_cli.datasets.registry import Datasets
-from cgnn_cli.errors import CgnnError, StoppedEarly
+from cgnn_cli.errors import CgnnError, StoppedEarly, UsageError
 from cgnn_cli.execution.engine import Done, Engine, Event, Failed, Progress, local_engine
 from cgnn_cli.execution.results import Run
 from cgnn_cli.execution.runner import Runner
@@ -40,6 +40,7 @@ class Scheduler:
 
     def obtain(self, *targets: Step) -> None:
         """Obtain steps in order, the trainings that they need several at a time. The first failure ends it."""
+        self.runner.check_compute(*targets)
         trained = {step.key: step for target in targets for step in target.lineage if step.stage.name == "train"}
         missing = [fit for step in trained.values() for fit in fits_by_split(step).values() if not self._has(fit)]
         unfinished = {step.key for target in targets if not self._has(target) for step in target.lineage}
@@ -100,7 +101,10 @@ class Scheduler:
         if stage == "graph":
             return graph
         chosen = run.wanted if splits is None else splits
-        numbers = sorted(set(chosen)) or range(self.runner.graph_figure(graph, "splits"))
+        count = self.runner.graph_figure(graph, "splits")
+        if wrong := [split for split in chosen if not 0 <= split < count]:
+            raise UsageError(f"--split {wrong[0]}: this dataset has the splits 0 to {count - 1}")
+        numbers = sorted(set(chosen)) or range(count)
         return plan(stage, graph, {name: settings.config(name) for name in CONFIGS}, numbers)
 
 
@@ -232,6 +236,7 @@ class _Round(_Together):
         if self.test:
             self.scored[run] = self.scheduler.step("eval", run, splits)
         missing = self._missing(run)
+        self.runner.check_compute(*missing)
         if not missing:
             self.total -= 1
             self._end(run)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cgnn_cli.errors import ResourceError
+
 if TYPE_CHECKING:
     from cgnn_cli.graph import StageData
     from cgnn_cli.store.elements import Elements
@@ -41,15 +43,28 @@ class SharedArrays:
         from cgnn_cli.store.elements import flatten
 
         temporary = place.with_name(f".{place.name}.{os.getpid()}")
-        temporary.mkdir()
         flat = flatten(elements)
-        for number, array in enumerate(flat.values()):
-            np.save(temporary / f"{number}.npy", np.ascontiguousarray(array), allow_pickle=False)
-        (temporary / INDEX).write_text(json.dumps({"names": list(flat), "summary": summary}), encoding="utf-8")
+        try:
+            temporary.mkdir()
+            for number, array in enumerate(flat.values()):
+                np.save(temporary / f"{number}.npy", np.ascontiguousarray(array), allow_pickle=False)
+            (temporary / INDEX).write_text(json.dumps({"names": list(flat), "summary": summary}), encoding="utf-8")
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise no_room(self.folder, error) from error
         try:
             temporary.rename(place)
         except OSError:  # another process was faster
             shutil.rmtree(temporary)
+
+
+def no_room(folder: object, error: OSError) -> ResourceError:
+    """What it means that the arrays that workers share cannot be written; numpy gives a full disk no number."""
+    reason = error.strerror or "the disk is full"
+    return ResourceError(
+        f"no room for temporary files in {folder}: {reason}",
+        "free some space, set TMPDIR to a folder on another disk, or leave --jobs out",
+    )
 
 
 def _mapped(place: Path) -> tuple[Elements, dict[str, Any]]:

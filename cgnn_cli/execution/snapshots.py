@@ -13,19 +13,24 @@ from importlib.util import find_spec
 from typing import Any
 
 from cgnn_cli.configs import ComputeConfig
-from cgnn_cli.errors import CgnnError, UsageError
+from cgnn_cli.errors import CorruptError, ForeignError, UsageError
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.disk import open_plain, write_atomically
 from cgnn_cli.store.provenance import library_versions
 from cgnn_cli.store.store import Store
 from cgnn_cli.watch import Snapshot, Watch
 
 PARTIAL = "partial"
 Show = Callable[[int, int, str], None]
+
+
+def check_tensorboard(compute: ComputeConfig) -> None:
+    if compute.tensorboard and find_spec("tensorboard") is None:
+        raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
 
 
 class SnapshotWatch(Watch):
@@ -35,15 +40,17 @@ class SnapshotWatch(Watch):
         self, store: Store, step: Step, compute: ComputeConfig, restart: bool, stopper: Stopper, show: Show
     ) -> None:
         self.store, self.key, self.algorithm = store, step.key, step.stage.algorithm
+        self.resumable = step.config is not None and step.stage.resumable(step.config)
         self.compute, self.restart, self.stopper, self.show = compute, restart, stopper, show
         self.path = store.root / PARTIAL / f"{step.key}.h5"
         self.metrics = store.root / "runs" / step.key / "metrics.jsonl"
         self._saved = time.monotonic()
         self._kept = 0
-        if compute.tensorboard and find_spec("tensorboard") is None:  # before anything is computed
-            raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
+        check_tensorboard(compute)
 
     def progress(self, done: int, total: int, message: str) -> None:
+        if not self.resumable:  # others save their state first
+            self.stopper.hear()
         self.show(done, total, message)
 
     def resume(self) -> Snapshot | None:
@@ -57,11 +64,12 @@ class SnapshotWatch(Watch):
             return None
         try:
             artifact = files.read(self.path)
-        except CgnnError as error:
+        except (CorruptError, ForeignError) as error:  # one that cannot be read now, or is newer, is not lost
             self.store.warn(f"the saved state of an unfinished run is not used: {error.message}")
             return None
         header = artifact.header
         if header.key != self.key or header.algorithm != self.algorithm:
+            self.store.warn(f"the saved state {self.path} is not used: it belongs to another run, {header.key[:12]}")
             return None
         self._say_differences(header)
         return Snapshot(artifact.elements, header.summary)
@@ -103,7 +111,7 @@ class SnapshotWatch(Watch):
                 for name in metrics.keys() - {"epoch"}:
                     self.board.add_scalar(name, metrics[name], metrics["epoch"])
             self.metrics.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.metrics, "a", encoding="utf-8") as file:
+            with open(self.metrics, "a", encoding="utf-8", opener=open_plain) as file:
                 file.write(json.dumps(metrics) + "\n")
         except OSError as error:
             raise self.store.storage_error(error, 0) from error
@@ -113,7 +121,8 @@ class SnapshotWatch(Watch):
         if not self.metrics.exists():
             return
         try:
-            lines = self.metrics.read_bytes().splitlines(keepends=True)
+            with open(self.metrics, "rb", opener=open_plain) as file:
+                lines = file.read().splitlines(keepends=True)
             write_atomically(self.metrics, b"".join(lines[:kept]))
         except OSError as error:
             raise self.store.storage_error(error, 0) from error

@@ -22,7 +22,9 @@ from cgnn_cli.execution.messages import decode_step, encode_error
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.sharing import SharedArrays
 from cgnn_cli.extensions import load_extensions
-from cgnn_cli.signals import Stopper
+from cgnn_cli.redaction import redacted
+from cgnn_cli.resources import ASKED_LIMIT
+from cgnn_cli.signals import STOPPER, Stopper, ignore_interrupts
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 
@@ -64,10 +66,10 @@ class Listener(threading.Thread):
         for line in self.channel:
             task = json.loads(line)
             if task["kind"] == "stop":
-                self.stopper.received = signal.SIGTERM
+                self.stopper.note(signal.SIGTERM)
             else:
                 self.tasks.put(task)
-        self.stopper.received = signal.SIGTERM
+        self.stopper.note(signal.SIGTERM)
         shutil.rmtree(self.folder, ignore_errors=True)  # nobody else does it if the pool was killed
         self.tasks.put(None)
 
@@ -83,17 +85,6 @@ def take_over_streams() -> tuple[TextIO, TextIO]:
     return sys.stdin, output
 
 
-def note_signals(stopper: Stopper) -> None:
-    """A scheduler signals every process of a job: this one saves its state. Ctrl-C is the pool's to handle."""
-
-    def note(number: int, frame: object) -> None:
-        stopper.received = number
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, note)
-    signal.signal(signal.SIGUSR1, note)
-
-
 def obtain(runner: Runner, speaker: Speaker, task: dict[str, Any]) -> None:
     """One task: obtain the step and say so, or say why not."""
     try:
@@ -107,15 +98,15 @@ def obtain(runner: Runner, speaker: Speaker, task: dict[str, Any]) -> None:
         if os.environ.get("CGNN_DEBUG"):
             import traceback
 
-            traceback.print_exception(error)
+            sys.stderr.write(redacted("".join(traceback.format_exception(error))))
         answer = {"kind": "failed", **encode_error(error)}
     speaker.send(**answer)
 
 
 def main() -> None:
     """Work until there is nothing more to be told."""
-    stopper = Stopper()
-    note_signals(stopper)
+    stopper = STOPPER
+    ignore_interrupts(stopper)
     load_extensions()
     source, output = take_over_streams()
     setup = json.loads(source.readline())
@@ -125,6 +116,7 @@ def main() -> None:
     listener.start()
     store = Store(Path(setup["store"]), warn=speaker.warn, lock_timeout=setup["lock_timeout"])
     compute, forced = ComputeConfig(**setup["compute"]), frozenset(setup["forced"])
+    ASKED_LIMIT.set(compute.memory_limit)
     runner = Runner(store, speaker, compute, setup["restart"], forced, stopper, SharedArrays(folder))
     try:
         for task in listener:

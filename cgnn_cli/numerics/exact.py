@@ -4,10 +4,15 @@ Dense: Z = (I - P + 1 pi^T)^-1, h(i, j) = (Z_jj - Z_ij) / pi_j. Sparse, where th
 row and column of the state g that is visited most, I - P is regular and diagonally dominant, so it factors without
 pivoting inside the envelope of its pattern. (I - P) y = e_j - pi_j 1 has a solution with y_g = 0, and
 h(i, j) = (y_j - y_i) / pi_j: two triangular solves a target.
+
+Where the digits end: with the residual r of (I - P) y = e_j - pi_j 1 the error of h(i, j) is the sum over k of
+(h_ik - h_jk) pi_k r_k / pi_j, and h_ik - h_jk lies between -h_ji and h_ij. So it is at most c(i, j) / (2 pi_j) times
+the sum of pi_k |r_k|. Times with too few certain digits are compared with those by elimination, where that is cheap.
 """
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,14 +23,27 @@ from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
+from cgnn_cli.apart import PROCESS_BYTES, Apart, Arrays, Telling
 from cgnn_cli.errors import NumericalError, ResourceError
 from cgnn_cli.numerics.csr import ones_on
+from cgnn_cli.numerics.elimination import eliminated_times, elimination_work
+from cgnn_cli.numerics.threads import slices
 from cgnn_cli.numerics.walk import Walk
+from cgnn_cli.watch import Watch
 
 BLOCK_BYTES = 1 << 26
 FACTOR_ENTRY = 32  # bytes: value and row number, and room to grow the factors
-MOST_WORK = 2e11  # multiplications: minutes
+# What takes longer than about half a second is done in a process of its own, which can be ended.
+LONG_INVERSE = 1500  # states
+LONG_FACTORS = 1e8  # multiplications
+PROBE_SIZE, PROBE_SHARE = 768, 0.5  # of a product that tells how fast LAPACK is here; an inverse is not as fast
+CHECK_BYTES = 1 << 24  # of solutions whose residuals are taken at a time
+WORK_A_SECOND, DENSE_A_SECOND = 1e8, 1e10  # multiplications with sparse factors and by LAPACK, on a slow core
+MOST_WORK, MOST_DENSE_WORK = 1e10, 3.6e13  # minutes and an hour of them
 RESIDUAL_LIMIT = 1e-12  # of a solve with the factors, relative to the solution and the right-hand side
+CERTAIN = 1e-3  # relative error of h with three digits
+MOST_ELIMINATION = 2e9  # multiplications: seconds
+EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -56,11 +74,25 @@ class ByGoal:
         return ungrouped[:half], ungrouped[half:]
 
 
-def fundamental_matrix(walk: Walk, perron: np.ndarray) -> np.ndarray:
+def fundamental_matrix(walk: Walk, perron: np.ndarray, watch: Watch | None = None) -> np.ndarray:
     """Z = (I - P + 1 pi^T)^-1."""
-    system = -walk.to_dense()
+    if walk.size <= LONG_INVERSE:
+        return _inverse(_fill_system(np.empty((walk.size, walk.size)), walk, perron))
+    apart = Apart(matrix=("f8", (walk.size, walk.size)))
+    _fill_system(apart.arrays["matrix"], walk, perron)
+    return apart.call(f"{__name__}:invert", (watch or Watch()).progress)["matrix"]
+
+
+def _fill_system(system: np.ndarray, walk: Walk, perron: np.ndarray) -> np.ndarray:
+    """I - P + 1 pi^T."""
+    np.negative(walk.to_dense(), out=system)
     system[np.diag_indices_from(system)] += 1
     system += perron
+    return system
+
+
+def _inverse(system: np.ndarray) -> np.ndarray:
+    """The inverse of a matrix, which is lost."""
     try:
         with warnings.catch_warnings():
             # Newer releases of scipy only warn of a matrix that is singular to working precision.
@@ -71,28 +103,140 @@ def fundamental_matrix(walk: Walk, perron: np.ndarray) -> np.ndarray:
     return inverse
 
 
+def invert(arrays: Arrays, telling: Telling) -> None:
+    """In a process of its own: put the inverse in the place of a matrix. LAPACK does not say how far it is."""
+    matrix, probe = arrays["matrix"], np.ones((PROBE_SIZE, PROBE_SIZE))
+    begun = time.perf_counter()
+    probe @ probe
+    seconds = (time.perf_counter() - begun) * (len(matrix) / PROBE_SIZE) ** 3 / PROBE_SHARE
+    telling.expect(seconds, f"seconds, roughly, of a dense solve over {len(matrix):,} states")
+    matrix[...] = _inverse(matrix)
+
+
 def dense_bytes(size: int) -> int:
-    """Memory for a dense solve over `size` states: the matrix, its inverse, and what LAPACK works in."""
-    return 3 * 8 * size**2
+    """Memory for a dense solve over `size` states: the matrix, its inverse, what LAPACK works in, and its process."""
+    return 3 * 8 * size**2 + (PROCESS_BYTES if size > LONG_INVERSE else 0)
+
+
+def _dense_work(size: int) -> float:
+    """Multiplications of a dense inverse."""
+    return 2 * float(size) ** 3
+
+
+@dataclass(frozen=True)
+class ExactTimes:
+    """h(source, target), h(target, source), and bounds of the relative errors of both and of their sum."""
+
+    there: np.ndarray
+    back: np.ndarray
+    error_there: np.ndarray
+    error_back: np.ndarray
+    error: np.ndarray
 
 
 def exact_hitting(
-    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, *, memory: int
+    walk: Walk,
+    perron: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    *,
+    memory: int,
+    watch: Watch | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """h(source, target) and h(target, source) in expected steps, or a refusal where `memory` bytes will not do."""
-    if dense_bytes(walk.size) > memory:
-        return _sparse_hitting(walk, perron, source, target, memory)
-    matrix = fundamental_matrix(walk, perron)
-    diagonal = np.diagonal(matrix)
-    there = (diagonal[target] - matrix[source, target]) / perron[target]
-    back = (diagonal[source] - matrix[target, source]) / perron[source]
-    return there, back
+    found = exact_times(walk, perron, source, target, memory=memory, watch=watch)
+    return found.there, found.back
+
+
+def exact_times(
+    walk: Walk,
+    perron: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    *,
+    memory: int,
+    watch: Watch | None = None,
+) -> ExactTimes:
+    """The same with what is known of the errors."""
+    left = np.zeros(walk.size)  # sum of pi_k |r_k| / pi_j for each goal j
+    if dense_bytes(walk.size) > memory or _dense_work(walk.size) > MOST_DENSE_WORK:
+        there, back = _sparse_hitting(walk, perron, source, target, memory, watch or Watch(), left)
+    else:
+        matrix = fundamental_matrix(walk, perron, watch)
+        diagonal = np.diagonal(matrix)
+        there = (diagonal[target] - matrix[source, target]) / perron[target]
+        back = (diagonal[source] - matrix[target, source]) / perron[source]
+        goals = np.unique([source, target])
+        for columns in _few_columns(walk.size, len(goals)):
+            left[goals[columns]] = _what_is_left(walk, perron, goals[columns], matrix[:, goals[columns]])
+    found = ExactTimes(there, back, *_error_bounds(there, back, left[target], left[source]))
+    _settle_doubts(walk, source, target, found)
+    return found
+
+
+def _few_columns(size: int, count: int) -> Iterator[slice]:
+    """Slices of so many solutions of so many entries that take little memory."""
+    return slices(count, max(1, min(CHECK_BYTES // (8 * size), size // 4)))
+
+
+def _what_is_left(walk: Walk, perron: np.ndarray, goals: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The sum of pi_k |r_k| / pi_j for each goal, from solutions y in its columns, and what rounding may hide of it."""
+    y = y - perron @ y
+    residual = walk.apply(y) - y
+    residual[goals, np.arange(len(goals))] += 1
+    residual -= perron[goals]
+    residual -= perron @ residual
+    total: np.ndarray = perron @ np.abs(residual) + 4 * EPSILON * (perron @ np.abs(y))
+    return total / perron[goals]
+
+
+def _error_bounds(
+    there: np.ndarray, back: np.ndarray, left_there: np.ndarray, left_back: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Relative ones of both directions and of c; infinite for what cannot be a time."""
+    half, unknown = (np.abs(there) + np.abs(back)) / 2, np.full(len(there), np.inf)
+    ahead = np.divide(half * left_there, there, out=unknown.copy(), where=there > 0)
+    behind = np.divide(half * left_back, back, out=unknown, where=back > 0)
+    return ahead, behind, (left_there + left_back) / 2
+
+
+def _settle_doubts(walk: Walk, source: np.ndarray, target: np.ndarray, found: ExactTimes) -> None:
+    """Solve pairs with fewer than three certain digits again where that is cheap, and replace what was wrong.
+
+    A time that had three digits keeps all its bits.
+    """
+    same = source == target
+    found.error_there[same] = found.error_back[same] = 0
+    doubtful = np.flatnonzero(~(np.maximum(found.error_there, found.error_back) <= CERTAIN))
+    kept, number = np.unique([source[doubtful], target[doubtful]], return_inverse=True)
+    if not len(doubtful) or elimination_work(walk.size, len(kept), len(kept)) > MOST_ELIMINATION:
+        return
+    i, j = number.reshape(2, -1)
+    hitting = eliminated_times(walk, kept, np.arange(len(kept)))
+    rounding = 2 * EPSILON * walk.size  # relative errors of rounding size in each step change a time by at most that
+    for times, error, right in (
+        (found.there, found.error_there, hitting[i, j]),
+        (found.back, found.error_back, hitting[j, i]),
+    ):
+        known = np.isfinite(right) & (right > 0)
+        place = doubtful[known]
+        off = np.abs(times[place] / right[known] - 1)
+        times[place] = np.where(off > CERTAIN, right[known], times[place])
+        error[place] = np.where(off > CERTAIN, 0, off) + rounding
+    # A sum of positive parts is as good as the worse of them.
+    found.error[:] = np.minimum(found.error, np.maximum(found.error_there, found.error_back))
 
 
 def _sparse_hitting(
-    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, memory: int
+    walk: Walk,
+    perron: np.ndarray,
+    source: np.ndarray,
+    target: np.ndarray,
+    memory: int,
+    watch: Watch,
+    left: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same by sparse factors, where a bound of their size and of the work allows it."""
+    """The same by sparse factors, where a bound of their size and of the work allows it; fills `left` in."""
     pairs = ByGoal.of(source, target)
     others = np.delete(np.arange(walk.size), int(np.argmax(perron)))  # all states but the ground
     part = ones_on(walk.sparse)[others][:, others]
@@ -102,22 +246,68 @@ def _sparse_hitting(
     widths = _envelope(system)
     entries = len(states) + 2 * int(widths.sum())
     work = float(np.square(widths, dtype=float).sum()) + 2.0 * len(pairs.goals) * entries
-    if walk.jump is not None or entries * FACTOR_ENTRY + 4 * BLOCK_BYTES > memory or work > MOST_WORK:
-        raise ResourceError(
-            f"the exact solver needs about {dense_bytes(walk.size) / 2**30:.1f} GiB of memory for {walk.size} states, "
-            f"and {memory / 2**30:.1f} GiB may be used",
-            "use --solver series or --solver sketch, which never make a dense matrix",
-        )
+    too_large = walk.jump is not None or entries * FACTOR_ENTRY + 4 * BLOCK_BYTES > memory
+    if too_large or work > MOST_WORK:
+        raise _refusal(walk.size, memory, None if too_large else work)
     position = np.full(walk.size, len(states))  # the row of a state; the ground's is one past the end, y = 0
     position[states] = np.arange(len(states))
-    hitting = np.empty(len(pairs.starts))
-    for block, y in _potentials(system, position[pairs.goals], perron[pairs.goals]):
+    arrays = {
+        **{"data": system.data, "indices": system.indices, "indptr": system.indptr},
+        **{"chances": walk.sparse.data, "ends": walk.sparse.indices, "rows": walk.sparse.indptr},
+        **{"perron": perron, "position": position, "left": left},
+        **{"goals": pairs.goals, "starts": pairs.starts, "bounds": pairs.bounds},
+        "hitting": np.empty(len(pairs.starts)),
+    }
+    if work > LONG_FACTORS:
+        apart = Apart(**{name: (array.dtype.str, array.shape) for name, array in arrays.items()})
+        for name, array in arrays.items():
+            apart.arrays[name][...] = array
+        arrays = apart.call(f"{__name__}:hit_goals", watch.progress)
+        left[...] = arrays["left"]
+    else:
+        hit_goals(arrays, watch)
+    return pairs.split(arrays["hitting"])
+
+
+def hit_goals(arrays: Arrays, telling: Telling | Watch) -> None:
+    """Fill in the hitting times of each goal from its starts, by sparse factors of the system, and what is left."""
+    goals, starts, bounds, perron, position = (
+        arrays[name] for name in ("goals", "starts", "bounds", "perron", "position")
+    )
+    count, size = len(arrays["indptr"]) - 1, len(perron)
+    system = csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(count, count))
+    walk = Walk(csr_array((arrays["chances"], arrays["ends"], arrays["rows"]), shape=(size, size)))
+    telling.progress(0, len(goals), "nodes solved by sparse factors")
+    for block, y in _potentials(system, position[goals], perron[goals]):
         grounded = np.vstack([y, np.zeros(y.shape[1])])
+        hit = goals[block.start : block.stop]
+        for columns in _few_columns(size, len(hit)):
+            whole = grounded[position[:, None], np.arange(len(hit))[columns]]
+            arrays["left"][hit[columns]] = _what_is_left(walk, perron, hit[columns], whole)
         for column, number in enumerate(block):
-            goal = pairs.goals[number]
-            values = grounded[position[goal], column] - grounded[position[pairs.starts_of(number)], column]
-            hitting[pairs.bounds[number] : pairs.bounds[number + 1]] = values / perron[goal]
-    return pairs.split(hitting)
+            entries = slice(bounds[number], bounds[number + 1])
+            values = grounded[position[goals[number]], column] - grounded[position[starts[entries]], column]
+            arrays["hitting"][entries] = values / perron[goals[number]]
+        telling.progress(block.stop, len(goals), "nodes solved by sparse factors")
+
+
+def _refusal(size: int, memory: int, sparse_work: float | None) -> ResourceError:
+    """Why neither a dense matrix nor sparse factors will do; `sparse_work` is None where those do not fit."""
+    if dense_bytes(size) > memory:
+        reason = (
+            f"the exact solver needs about {dense_bytes(size) / 2**30:.1f} GiB of memory for {size} states, "
+            f"and {memory / 2**30:.1f} GiB may be used"
+        )
+    else:
+        hours = _hours(_dense_work(size) / DENSE_A_SECOND)
+        reason = f"the exact solver may take about {hours} for the dense matrix of {size} states"
+    if sparse_work is not None:
+        reason += f"; with sparse factors it may take {_hours(sparse_work / WORK_A_SECOND)}"
+    return ResourceError(reason, "use --solver series or --solver sketch, which never make a dense matrix")
+
+
+def _hours(seconds: float) -> str:
+    return f"{seconds / 3600:,.0f} hours" if seconds > 7200 else f"{seconds / 60:.0f} minutes"
 
 
 def _envelope(system: csc_array) -> np.ndarray:

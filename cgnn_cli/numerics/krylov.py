@@ -4,6 +4,7 @@ The kernel of I - P is the constant vector, which cancels in every difference of
 Sums are taken by `einsum`, never by BLAS: a solve gives the same bits with any number of threads and in any process.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +19,15 @@ MOST_RESTARTS = 10
 GMRES_BASIS = 200
 GMRES_BYTES = 1 << 29  # what the basis may take
 GMRES_CYCLES = 5
+Measure = Callable[[np.ndarray], float]
+
+
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
+    return float(np.einsum("i,i->", a, b))
+
+
+def _norm(vector: np.ndarray) -> float:
+    return float(np.sqrt(_dot(vector, vector)))
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,7 @@ class _Best:
     residual: np.ndarray
     norm: float
     iterations: int = 0
+    measure: Measure = _norm  # of residuals
 
 
 class Operator(Protocol):
@@ -46,15 +57,22 @@ class Operator(Protocol):
 
 
 def solve(
-    walk: Operator, rhs: np.ndarray, *, tolerance: float = 1e-10, enough: float | None = None, most: int = 2000
+    walk: Operator,
+    rhs: np.ndarray,
+    *,
+    tolerance: float = 1e-10,
+    enough: float | None = None,
+    most: int = 2000,
+    measure: Measure | None = None,
 ) -> Solved:
     """x with (I - P) x = rhs, for a right-hand side with pi^T rhs = 0.
 
     Where BiCGSTAB breaks down or stands still it starts again from its best iterate with another shadow vector;
-    GMRES gets what it leaves. A solution that misses the tolerance, or `enough` if given, is an error.
+    GMRES gets what it leaves, but for a norm of the residual other than Euclid's. A solution that misses the tolerance,
+    or `enough` if given, is an error.
     """
-    size = _norm(rhs)
-    best = _Best(np.zeros(len(rhs)), rhs.copy(), size)
+    size = (measure or _norm)(rhs)
+    best = _Best(np.zeros(len(rhs)), rhs.copy(), size, measure=measure or _norm)
     goal = tolerance * size
     if not np.isfinite(size):
         raise NumericalError("the right-hand side of a solve is not finite")
@@ -63,7 +81,7 @@ def solve(
         if best.norm <= goal or best.iterations >= most:
             break
         _bicgstab(walk, rhs, best, goal, most, shadows.standard_normal(len(rhs)) if attempt else best.residual)
-    if best.norm > goal:
+    if best.norm > goal and measure is None:
         _gmres(walk, rhs, best, goal)
     relative = best.norm / size if size else 0.0
     if relative > (tolerance if enough is None else enough):
@@ -75,18 +93,10 @@ def solve(
     return Solved(best.x, best.iterations, relative)
 
 
-def _dot(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.einsum("i,i->", a, b))
-
-
-def _norm(vector: np.ndarray) -> float:
-    return float(np.sqrt(_dot(vector, vector)))
-
-
 def _keep(walk: Operator, rhs: np.ndarray, x: np.ndarray, best: _Best) -> None:
     """Take x if its true residual is less."""
     residual = rhs - x + walk.apply(x)
-    norm = _norm(residual)
+    norm = best.measure(residual)
     if norm < best.norm:  # false for NaN
         best.x, best.residual, best.norm = x, residual, norm
 
@@ -112,7 +122,7 @@ def _bicgstab(walk: Operator, rhs: np.ndarray, best: _Best, goal: float, most: i
             x += alpha * p
             x += omega * s
             r = s - omega * t
-            norm = _norm(r)
+            norm = best.measure(r)
             if not np.isfinite(norm) or norm <= goal or abs(along) <= BREAKDOWN * t_norm * s_norm:
                 break
             if norm < least:

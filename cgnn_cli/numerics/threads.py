@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.apart import ending_with_this_process
 from cgnn_cli.numerics.masked import add_product
 
 WORTH_THREADS = 1_000_000  # entries of a matrix whose product with a vector takes longer than the start of threads
@@ -59,7 +60,8 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], *, jobs:
         return
     from joblib import Parallel, delayed
 
-    results = Parallel(n_jobs=jobs, return_as="generator")(delayed(function)(item) for item in items)
+    call = delayed(ending_with_this_process(function))
+    results = Parallel(n_jobs=jobs, return_as="generator")(call(item) for item in items)
     try:
         # Not the results themselves, which would be closed outside of the block below.
         yield from (result for result in results)

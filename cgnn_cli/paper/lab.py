@@ -17,6 +17,7 @@ from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.paper.cells import QUICK as QUICK_NOTE
 from cgnn_cli.paper.cells import STANDIN, Cell
 from cgnn_cli.paper.rows import Row, chosen_rows
+from cgnn_cli.redaction import placeless
 from cgnn_cli.solver_table import exact_or_series
 from cgnn_cli.store.artifact import Header
 
@@ -41,6 +42,7 @@ class Request:
     """What a reproduction is asked for; nothing stands for the experiment's own choice.
 
     quick: the demo graph, two splits and a few epochs of a narrow network, to see that all works.
+    with_origin: whether what failed may name the paths on this machine.
     """
 
     datasets: tuple[str, ...] = ()
@@ -48,6 +50,7 @@ class Request:
     splits: int | None = None
     quick: bool = False
     max_minutes: float | None = None
+    with_origin: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,11 @@ class Lab:
         rounds = ROUNDS if self.request.max_minutes is not None else ()
         self.scheduler.carry_out(runs, test=test, deadline=self.deadline, share=share, rounds=rounds)
         for run in runs:
-            run.message = NO_TIME if run.status == "not run" else run.message
+            run.message = NO_TIME if run.status == "not run" else self.told(run.message)
+
+    def told(self, message: str) -> str:
+        """Why something failed, as pages and records may say it."""
+        return message if self.request.with_origin else placeless(message)
 
     def measure(self, cells: Sequence[Cell]) -> list[Cell]:
         """Train what the cells ask for, and put each run into its place."""
@@ -123,7 +130,7 @@ class Lab:
             raise
         except Exception as error:  # one cell fails, whatever it met, and the rest goes on
             run.fail(error)
-            return Evidence(status="failed", message=run.message)
+            return Evidence(status="failed", message=self.told(run.message))
 
     def split_count(self, dataset: str, settings: dict[str, Any] | None = None) -> int | None:
         """The number of splits of a dataset; None where it cannot be had."""

@@ -9,7 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from cgnn_cli.presets.lookup import FOUND, SEARCH, Row, packaged_file, read_rows
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.printable import printable
+from cgnn_cli.store.outputs import check_output, write_output
+
+
+def check_record(preset: str, model: str) -> None:
+    """Refuse a preset that a row could not be written into."""
+    path = packaged_file(model) if preset in FOUND else Path(preset)
+    check_output(path)
+    if path.exists():
+        read_rows(path)
 
 
 def record_row(preset: str, dataset: str, model: str, row: Row) -> None:
@@ -21,7 +30,7 @@ def record_row(preset: str, dataset: str, model: str, row: Row) -> None:
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     comment = takewhile(lambda line: line.startswith("#"), lines)  # at the top of the file
     tables = (_table(f"{_name(first)}.{_name(second)}", rows[first, second]) for first, second in rows)
-    write_atomically(path, "\n".join([*comment, *tables]).encode())
+    write_output(path, "\n".join([*comment, *tables]).encode())
 
 
 def _table(heading: str, row: Row) -> str:
@@ -36,4 +45,4 @@ def _name(text: str) -> str:
 
 def _value(value: Any) -> str:
     """A value in TOML, which writes texts, numbers, truths and lists as JSON does."""
-    return json.dumps(value, ensure_ascii=False)
+    return json.dumps(printable(value) if isinstance(value, str) else value, ensure_ascii=False)

@@ -10,11 +10,11 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.data import Data
 
-from cgnn_cli.datasets.adjacency import unit_adjacency, weighted_adjacency
+from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
 from cgnn_cli.datasets.structural import structural_features
 from cgnn_cli.errors import DataError
-from cgnn_cli.graph import SPLIT_PARTS, Graph
+from cgnn_cli.graph import SPLIT_PARTS, Graph, byte_strings
 from cgnn_cli.numerics.csr import row_of_entries
 
 
@@ -35,7 +35,7 @@ def graph_to_pyg(graph: Graph, *, sparse_features: bool = False) -> Data:
         data.y = torch.from_numpy(graph.labels.astype(np.int64))
         data.class_names = graph.class_labels()
     if graph.node_ids is not None:
-        data.node_ids = [str(name) for name in graph.ids()]
+        data.node_ids = graph.ids().tolist()
     if graph.splits is not None:
         for name, part in SPLIT_PARTS.items():
             mask = torch.from_numpy((graph.splits == part).T.copy())
@@ -67,7 +67,7 @@ def graph_from_pyg(data: Data) -> Graph:
     return dataclasses.replace(
         graph,
         labels=labels,
-        class_names=np.array([str(name).encode() for name in names]),
+        class_names=byte_strings(names),
         splits=_splits_of(data, labels),
     )
 
@@ -89,7 +89,7 @@ def unlabelled_graph_of(data: Data) -> Graph:
         features=structural_features(adjacency) if data.get("x") is None else _array_of(data.x),
         labels=None,
         class_names=None,
-        node_ids=None if ids is None else np.array([str(name).encode() for name in ids]),
+        node_ids=None if ids is None else byte_strings(ids),
         splits=None,
     )
 
@@ -101,9 +101,9 @@ def _edge_weights(data: Data) -> np.ndarray | None:
     if weight is None:
         return None
     values: np.ndarray = weight.detach().cpu().numpy().astype(np.float64).ravel()
-    if not (np.isfinite(values) & (values > 0)).all():
+    if not usable_weights(values).all():
         hint = "an edge_attr of one column counts as weights: remove it where it is something else"
-        raise DataError("the weights of edges must be finite and above 0", hint)
+        raise DataError(f"the weights of edges must be {WEIGHT_RANGE}", hint)
     return values
 
 

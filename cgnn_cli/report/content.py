@@ -14,7 +14,7 @@ from cgnn_cli.report.figures import draw_dataset
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
 from cgnn_cli.report.run_names import Label, label_runs
 from cgnn_cli.report.scores import paper_table, run_table, score_text, score_values, shown_runs
-from cgnn_cli.report.sources import provenance_details, provenance_values
+from cgnn_cli.report.sources import doubts, provenance_details, provenance_values
 from cgnn_cli.report.style import can_draw
 from cgnn_cli.report.table import counted
 
@@ -36,11 +36,15 @@ MOST_OPEN = 10  # comparisons that are shown without being asked for
 
 @dataclass
 class Report:
-    """The runs of a report with their labels, and what is computed from them once. `match` is told by the paper."""
+    """The runs of a report with their labels, and what is computed from them once. `match` is told by the paper.
+
+    with_origin: whether it tells the paths in commands and of files, which say something of the machine and its user.
+    """
 
     source: Runs
     runs: Sequence[Run]
     match: Match
+    with_origin: bool = False
     labels: dict[str, Label] = field(init=False)
     shown: list[Run] = field(init=False)
     beside: dict[str, Beside] = field(init=False)
@@ -69,7 +73,8 @@ class Report:
         """Everything, for other programs."""
         return {
             "scores": [
-                {**score_values(run, self.labels[run.key], self.beside.get(run.key)), **provenance_values(run)}
+                score_values(run, self.labels[run.key], self.beside.get(run.key))
+                | provenance_values(run, with_origin=self.with_origin)
                 for run in self.shown
             ],
             "comparisons": [each.to_json() for found in self.comparisons.values() for each in found],
@@ -88,7 +93,8 @@ class Report:
         parts = [self._dataset_section(name, members, figures) for name, members in self.by_dataset().items()]
         opening = [PAIRED] if any(self.comparisons.values()) else []
         sections.append(Section("Datasets", opening, parts))
-        details = [provenance_details(run, self.labels[run.key]) for run in self.shown]
+        origin = self.with_origin
+        details = [provenance_details(run, self.labels[run.key], with_origin=origin) for run in self.shown]
         sections.append(Section("Provenance", ["Where every number comes from: open a run.", *details]))
         models, compared = {run.model for run in self.shown}, sum(map(len, self.comparisons.values()))
         lead = (
@@ -119,4 +125,5 @@ class Report:
             blocks.insert(min(1, len(blocks)), shown)
         if words := uncompared(runs, self.labels):
             blocks.insert(min(2 if found else 1, len(blocks)), words)
+        blocks += [f"Commute times: {warning}." for warning in doubts(runs)]
         return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])

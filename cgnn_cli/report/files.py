@@ -16,7 +16,7 @@ PAGES = {"html": to_html, "md": to_markdown, "tex": to_latex}
 
 def page_files(page: Page, name: str, formats: Collection[str] = tuple(PAGES)) -> dict[str, bytes]:
     """A page in these formats, by the names of the files."""
-    return {f"{name}.{kind}": write(page).encode() for kind, write in PAGES.items() if kind in formats}
+    return {f"{name}.{kind}": _encoded(write(page)) for kind, write in PAGES.items() if kind in formats}
 
 
 def figure_files(page: Page) -> dict[str, bytes]:
@@ -30,7 +30,7 @@ def report_files(report: Report, page: Page, formats: Collection[str]) -> dict[s
     files = page_files(page, "report", formats)
     values = report.to_json() if {"csv", "json"} & set(formats) else {}
     if "csv" in formats:
-        files |= {name: to_csv(records).encode() for name, records in _records(values).items()}
+        files |= {name: _encoded(to_csv(records)) for name, records in _records(values).items()}
     if "json" in formats:
         files["report.json"] = to_json(values)
     return files
@@ -64,9 +64,14 @@ def _flat(row: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
+def _encoded(text: str) -> bytes:
+    """UTF-8, also of names that are not: they stand as escapes, which JSON understands."""
+    return text.encode(errors="backslashreplace")
+
+
 def to_json(values: Any) -> bytes:
     """Values as a file of JSON that can be read."""
-    return (json.dumps(values, ensure_ascii=False, indent=1) + "\n").encode()
+    return _encoded(json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 
 
 def to_csv(records: Sequence[dict[str, Any]]) -> str:

@@ -11,6 +11,8 @@ from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, Unsaved
 
 WORK_A_SECOND = 2e7  # multiplications of sparse matrices, on a slow core
 MOST_MINUTES = 60.0
+SPARSE_COST = 30.0  # of a multiplication between sparse matrices, in those of a product with a vector
+PAIR_COST = 600.0  # of what is done for each pair beside the products
 
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
@@ -32,17 +34,23 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
                 f"with a median relative error of about {choice.error:.2g}"
             )
         figures |= {"sampled_edges": choice.edges, "sampled_error": choice.error}
+    plan = affordable_plan(pairs, steps)
     found = series_times(
         *pairs.stepping,
         steps,
-        plan=affordable_plan(pairs, steps),
+        plan=plan,
         tail=config.tail,
         memory=allowance.memory,
         jobs=allowance.jobs,
         watch=allowance.watch,
     )
     figures |= {"steps": found.steps, "tail": found.tail, "lazy": pairs.is_lazy, "multiplications": found.flops}
-    return Solution(*pairs.in_steps(found.there, found.back), figures, notes)
+    return Solution(*pairs.in_steps(found.there, found.back), figures, notes, work=series_work(pairs, plan))
+
+
+def series_work(pairs: Pairs, plan: Plan) -> float:
+    """What a series costs, in multiplications of products of a matrix with a vector."""
+    return SPARSE_COST * plan.work + PAIR_COST * len(pairs.source)
 
 
 def affordable_plan(pairs: Pairs, steps: int) -> Plan:

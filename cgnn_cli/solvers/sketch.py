@@ -7,7 +7,7 @@ from cgnn_cli.errors import ResourceError
 from cgnn_cli.numerics.series import series_times
 from cgnn_cli.numerics.sketch import sketch_times
 from cgnn_cli.solver_table import SOLVERS
-from cgnn_cli.solvers.series import affordable_plan
+from cgnn_cli.solvers.series import affordable_plan, series_work
 from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, Unsaved, quantiles
 
 
@@ -49,4 +49,5 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
         "probe_iterations": int(np.max(found.iterations, initial=0)),
         "relative_standard_error": quantiles((error / times)[np.isfinite(error)]),
     }
-    return Solution(there, back, times, figures, notes, error)
+    work = series_work(pairs, plan) + 2.0 * pairs.dilap.transition.nnz * float(found.iterations.sum())
+    return Solution(there, back, times, figures, notes, error, work=work)

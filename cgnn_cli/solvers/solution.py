@@ -9,9 +9,10 @@ import numpy as np
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
 from cgnn_cli.graph import Dilap
+from cgnn_cli.numerics.self_check import TOLERANCE, self_check
 from cgnn_cli.numerics.verify import verify
 from cgnn_cli.numerics.walk import Walk
-from cgnn_cli.solver_table import SOLVERS
+from cgnn_cli.solver_table import SOLVERS, exact_or_series
 from cgnn_cli.watch import Watch
 
 
@@ -63,7 +64,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Solution:
-    """Times between pairs of states, figures about the solver, and notes for the user."""
+    """Times between pairs of states, figures about the solver, notes for the user, and warnings of doubtful times.
+
+    work: the solver's own multiplications, which a check of its times may take too; None: it needs no check.
+    """
 
     there: np.ndarray
     back: np.ndarray
@@ -71,6 +75,8 @@ class Solution:
     figures: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     error: np.ndarray | None = None
+    warnings: list[str] = field(default_factory=list)
+    work: float | None = None
 
 
 @dataclass
@@ -86,8 +92,10 @@ class Unsaved(Watch):
 
 
 def solve_pairs(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
-    """Run the chosen solver, and measure its error if that is asked for."""
+    """Run the chosen solver, let it check itself, and measure its error if that is asked for."""
     solution: Solution = SOLVERS[config.solver].solve(pairs, config, allowance)
+    if solution.work is not None and len(pairs.source):
+        _check(pairs, config, allowance, solution, solution.work)
     if config.verify and len(pairs.source):
         watch = Unsaved(allowance.watch)
         try:
@@ -105,6 +113,34 @@ def solve_pairs(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> So
             solution.figures["verify"] = None
             solution.notes.append(f"the error could not be measured: {error.message}")
     return solution
+
+
+MEDIAN_LIMIT, LARGEST_LIMIT = 0.05, 0.25  # relative errors of c on the checked edges, above which there is a warning
+
+
+def _check(pairs: Pairs, config: CommuteConfig, allowance: Allowance, solution: Solution, work: float) -> None:
+    """Check a few edges, and warn where the times are wrong or may be."""
+    watch = Unsaved(allowance.watch)
+    found = self_check(
+        *pairs.system, solution.times, work, lambda done, total: watch.progress(done, total, "edges checked")
+    )
+    solution.figures["self_check"] = found
+    remedy, median, largest = SOLVERS[config.solver].remedy, "median_relative_error", "largest_relative_error"
+    if exact_or_series(len(pairs.dilap.perron)) == "exact":
+        remedy += ", or --solver exact"
+    checked = f"{found['checked']} of {found['edges']} edges"
+    if found["checked"] and (found[median] > MEDIAN_LIMIT or found[largest] > LARGEST_LIMIT):
+        solution.warnings.append(
+            f"{config.solver} checked itself on {checked}: c is off by {found[median]:.1%} in the median and by up to "
+            f"{found[largest]:.0%}, and h may be further off; use {remedy}"
+        )
+    if found["checked"] < found["edges"] and (found["slow"] or 2 * found["checked"] < found["edges"]):
+        mixes = "the walk mixes slowly, so the times may be far off" if found["slow"] else "the walk may mix slowly"
+        solution.warnings.append(
+            f"{config.solver} could check {checked}: in the work that a check may take, a solve came to a residual of "
+            f"{found['residual']:.1e} (goal {TOLERANCE:.0e}); {mixes}; --verify {found['edges']} takes as long as it "
+            f"needs, or use {remedy}"
+        )
 
 
 QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}

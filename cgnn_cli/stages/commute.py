@@ -55,6 +55,7 @@ def commute(
             "effective_neighbours_in": _effective(weight_in, target, graph.node_count),
             **solved.figures,
             "notes": solved.notes,
+            **({"warnings": solved.warnings} if solved.warnings else {}),
         },
     )
 

@@ -23,6 +23,10 @@ def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
     """The graph that is walked, strongly connected."""
     config = config or RewireConfig()
     base = graph.adjacency
+    with np.errstate(over="ignore"):  # graphs of an older import may have weights up to 1.8e308
+        if not np.isfinite(8 * base.data.sum()):
+            message = "the edge weights of this graph sum to more than a float64 holds"
+            raise DataError(message, "import it again with smaller weights")
     if config.walk == "symmetric":
         base = canonical_csr(base + base.T)
     if config.method == "none":

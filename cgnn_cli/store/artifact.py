@@ -7,31 +7,37 @@ in it is ever executed. numpy and h5py are imported only where a file is read or
 from __future__ import annotations
 
 import dataclasses
+import errno
 import hashlib
 import io
 import json
-import mmap
+import os
 import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
-from cgnn_cli.keys import canonical_json
+from cgnn_cli.errors import CorruptError, ForeignError, NewerFormatError, ResourceError, UpstreamError
+from cgnn_cli.keys import canonical_json, is_key
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.resources import check_reading, lacks_memory
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.disk import write_atomically
+from cgnn_cli.store.disk import open_plain, patiently, unreadable, write_atomically
+from cgnn_cli.store.provenance import shown
 
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
 
-FORMAT_VERSION = 1
+FORMAT_VERSION, PLAIN_VERSION = 2, 1  # what is read up to, and what holds no packed strings
 FILE_TYPES = {**{stage.name: stage.file_type for stage in STAGES.values()}, "partial": "cgnn-partial"}
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TRAILER = b"\ncgnn-file-sha256 "
 TRAILER_LENGTH = len(TRAILER) + 64 + 1
 NPZ_HEADER = "cgnn-header"
+HEADER_MOST_BYTES = 64 << 20
+BLOCK = 1 << 20
+NO_SUCH_FILE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error)
 
 
@@ -68,7 +74,14 @@ def payload_checksum(header: Header, elements: Elements) -> str:
     from cgnn_cli.store.elements import checksum
 
     fixed = {name: value for name, value in header.to_json().items() if name not in ("provenance", "payload")}
-    return checksum(elements, header=canonical_json({"format": FORMAT_VERSION, **fixed}))
+    return checksum(elements, header=canonical_json({"format": PLAIN_VERSION, **fixed}))
+
+
+def format_version(elements: Elements) -> int:
+    """The version of the format that elements take: they are written so that an older cgnn reads what it can."""
+    from cgnn_cli.store.elements import flatten, is_packed
+
+    return FORMAT_VERSION if any(map(is_packed, flatten(elements, pack=False).values())) else PLAIN_VERSION
 
 
 def sealed(artifact: Artifact) -> Artifact:
@@ -83,7 +96,19 @@ def header_sha256(header: Header) -> str:
 
 
 def write_h5(path: Path, artifact: Artifact) -> None:
-    """Write a sealed artifact, ended by the checksum of the bytes before; the caller publishes the file.
+    """Write a sealed artifact; the caller publishes the file."""
+    content = h5_content(artifact).getbuffer()
+    half = len(content) // 2
+    with open(path, "wb", opener=open_plain) as file:
+        file.write(content[:half])
+        file.flush()
+        crash_point("half-written")
+        file.write(content[half:])
+    crash_point("written")
+
+
+def h5_content(artifact: Artifact) -> io.BytesIO:
+    """The file of a sealed artifact, ended by the checksum of the bytes before.
 
     HDF5 builds it in memory: its library may crash on a full disk. Readers of HDF5 ignore what follows its last block.
     """
@@ -94,33 +119,47 @@ def write_h5(path: Path, artifact: Artifact) -> None:
     image, header = io.BytesIO(), artifact.header
     with h5py.File(image, "w", track_order=False) as file:
         file.attrs["encoding-type"] = FILE_TYPES[header.stage]
-        file.attrs["encoding-version"] = str(FORMAT_VERSION)
+        file.attrs["encoding-version"] = str(format_version(artifact.elements))
         file.attrs["header"] = canonical_json(header.to_json())
         file.attrs["header-sha256"] = header_sha256(header)
         write_hdf5(file, artifact.elements)
-    content = image.getbuffer()
-    half = len(content) // 2
-    with open(path, "wb") as file:
-        file.write(content[:half])
-        file.flush()
-        crash_point("half-written")
-        file.write(content[half:])
-        file.write(TRAILER + hashlib.sha256(content).hexdigest().encode() + b"\n")
-    crash_point("written")
+    with image.getbuffer() as content:
+        digest = hashlib.sha256(content).hexdigest()
+    image.seek(0, io.SEEK_END)
+    image.write(TRAILER + digest.encode() + b"\n")
+    return image
 
 
 def _check_bytes(path: Path) -> None:
     """Verify the bytes before HDF5 sees them: its library may crash or hang on damaged ones."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        end = max(0, len(content) - TRAILER_LENGTH)
-        if content[end : end + len(TRAILER)] != TRAILER:
-            if content.find(b"cgnn-") < 0:
+    with open(path, "rb") as file:
+        left = file.seek(max(0, file.seek(0, os.SEEK_END) - TRAILER_LENGTH))
+        trailer, digest = file.read(), hashlib.sha256()
+        if not trailer.startswith(TRAILER):
+            if not holds(path, b"cgnn-"):
                 return  # another program's file, whose type can be told
             raise CorruptError("its end is missing")
-        with memoryview(content) as view, view[:end] as body:
-            digest = hashlib.sha256(body).hexdigest()
-        if content[end + len(TRAILER) :] != digest.encode() + b"\n":
+        file.seek(0)
+        while left and (block := file.read(min(left, BLOCK))):
+            digest.update(block)
+            left -= len(block)
+        if trailer[len(TRAILER) :] != digest.hexdigest().encode() + b"\n":
             raise CorruptError("its bytes do not match their checksum")
+
+
+def holds(path: Path, *words: bytes) -> bool:
+    """Whether all of some words are among the bytes of a file."""
+    missing, before = set(words), b""
+    with open(path, "rb") as file:
+        while missing and (block := file.read(BLOCK)):
+            missing -= {word for word in missing if word in before + block}
+            before = block[-max(map(len, words)) :]
+    return not missing
+
+
+def says_it_is(path: Path, stage: str, key: str) -> bool:
+    """Whether a file, sound or damaged, has the type of a stage and a key in it, as the header of an artifact has."""
+    return holds(path, FILE_TYPES[stage].encode(), key.encode())
 
 
 def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
@@ -129,7 +168,7 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
 
     from cgnn_cli.store.elements import flatten
 
-    root = {"type": FILE_TYPES[artifact.header.stage], "version": FORMAT_VERSION}
+    root = {"type": FILE_TYPES[artifact.header.stage], "version": format_version(artifact.elements)}
     text = canonical_json(
         {**root, "header": artifact.header.to_json(), "header-sha256": header_sha256(artifact.header)}
     )
@@ -140,18 +179,45 @@ def write_npz(file: io.BufferedIOBase, artifact: Artifact) -> None:
 def write_npz_beside(path: Path) -> Path:
     """The same artifact as a flat .npz beside the HDF5 file."""
     target, buffer = path.with_suffix(".npz"), io.BytesIO()
-    write_npz(buffer, read(path))
+    if target.exists() and not is_copy_of(target, path.parent.name, path.stem):
+        raise ForeignError(f"{target} is not a copy that cgnn wrote, and stays as it is", "move it away")
+    artifact = read(path)
+    header = dataclasses.replace(artifact.header, provenance=shown(artifact.header.provenance))
+    write_npz(buffer, Artifact(header, artifact.elements))
     write_atomically(target, buffer.getvalue())
     return target
 
 
-def read(path: Path) -> Artifact:
-    """Read and fully verify an artifact file of either format."""
+def is_copy_of(path: Path, stage: str, key: str) -> bool:
+    """Whether a .npz file is the copy of an artifact that cgnn wrote: its header says so."""
+    import numpy as np
+
     try:
-        with open(path, "rb") as file:
-            magic = file.read(8)
+        with np.load(path, allow_pickle=False) as archive:
+            if archive.zip.getinfo(f"{NPZ_HEADER}.npy").file_size > HEADER_MOST_BYTES:
+                return False
+            header = json.loads(archive[NPZ_HEADER].tobytes())["header"]
+        return bool((header["stage"], header["key"]) == (stage, key))
+    except (OSError, KeyError, ValueError, TypeError, EOFError, AttributeError, RuntimeError, *ZIP_ERRORS):
+        return False
+
+
+def read(path: Path) -> Artifact:
+    """Read and fully verify an artifact file of either format.
+
+    CorruptError means that its content is wrong; what keeps it from being read is another error.
+    """
+    try:
+        return patiently(lambda: _read(path))
     except OSError as error:
-        raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+        if error.errno in NO_SUCH_FILE:
+            raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+        raise unreadable(path, error) from error
+
+
+def _read(path: Path) -> Artifact:
+    with open(path, "rb") as file:
+        magic = file.read(8)
     if magic.startswith(HDF5_MAGIC):
         artifact = _read_h5(path)
     elif magic.startswith(b"PK"):
@@ -177,10 +243,17 @@ def _read_h5(path: Path) -> Artifact:
             return Artifact(header, read_hdf5(file))
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
-    except MemoryError as error:
-        raise ResourceError(f"not enough memory to read {path}") from error
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, UnicodeDecodeError) as error:
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, MemoryError, UnicodeDecodeError) as error:
+        if lacks_memory(error):
+            raise ResourceError(f"not enough memory to read {path}") from error
+        if _is_of_the_disk(error):
+            raise
         raise CorruptError(f"{path} is damaged: HDF5 cannot read it") from error
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    """Whether an error is the system's answer to reading, and not what a library says about the content."""
+    return isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
 
 
 def _read_npz(path: Path) -> Artifact:
@@ -189,6 +262,7 @@ def _read_npz(path: Path) -> Artifact:
     from cgnn_cli.store.elements import unflatten
 
     try:
+        _check_members(path)
         with np.load(path, allow_pickle=False) as archive:
             text = json.loads(archive[NPZ_HEADER].tobytes().decode())
             header = _parse_header(
@@ -199,24 +273,50 @@ def _read_npz(path: Path) -> Artifact:
     except CorruptError as error:
         raise CorruptError(f"{path} is damaged: {error.message}") from error
     except (OSError, KeyError, ValueError, TypeError, EOFError, MemoryError, RuntimeError, *ZIP_ERRORS) as error:
+        if lacks_memory(error):
+            raise ResourceError(f"not enough memory to read {path}") from error
+        if _is_of_the_disk(error):
+            raise
         raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
+
+
+def newer_format(path: Path, version: object) -> NewerFormatError:
+    """What to say of an artifact that a later cgnn wrote."""
+    return NewerFormatError(
+        f"{path} was written in artifact format {version}, this cgnn reads up to {FORMAT_VERSION}",
+        "upgrade cgnn, or make it again with this one in another --store",
+    )
+
+
+def _check_members(path: Path) -> None:
+    """Refuse members that are not as they declare, and more of them than fit."""
+    from cgnn_cli.store.elements import ARRAY_MEMORY, check_npy
+
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+            raise CorruptError("it is packed in a way that an artifact never uses")
+        check_reading(path, ARRAY_MEMORY * sum(member.file_size for member in members))
+        for member in members:
+            if member.filename == f"{NPZ_HEADER}.npy" and member.file_size > HEADER_MOST_BYTES:
+                raise CorruptError(f"its header has {member.file_size} bytes")
+            with archive.open(member) as stream:
+                check_npy(stream, member.file_size)
 
 
 def _parse_header(path: Path, root_type: str, version: str, text: str, seal: str) -> Header:
     if root_type not in FILE_TYPES.values():
-        raise UpstreamError(f"{path} is not a cgnn artifact (its type is {root_type!r})")
+        raise ForeignError(f"{path} is not a cgnn artifact (its type is {root_type!r})")
     if version.isdigit() and int(version) > FORMAT_VERSION:
-        raise UpstreamError(
-            f"{path} was written in artifact format {version}, this cgnn reads up to {FORMAT_VERSION}",
-            "upgrade cgnn, or run the stage again with this one",
-        )
+        raise newer_format(path, version)
     try:
         header = Header(**json.loads(text))
-        names = [header.key, *header.inputs.values(), *(role.replace("-", "") for role in header.inputs)]
-        if not all(name.isalnum() for name in names):  # they become names of files
-            raise ValueError("keys and roles are letters and digits")
+        roles = [role.replace("-", "") for role in header.inputs]
+        if not all(map(is_key, (header.key, *header.inputs.values()))) or not all(map(str.isalnum, roles)):
+            raise ValueError("keys and roles have a form, as they become names of files")
     except (ValueError, TypeError, AttributeError) as error:
         raise CorruptError("its header cannot be read") from error
-    if version != str(FORMAT_VERSION) or header_sha256(header) != seal or FILE_TYPES.get(header.stage) != root_type:
+    known = version in map(str, range(PLAIN_VERSION, FORMAT_VERSION + 1))
+    if not known or header_sha256(header) != seal or FILE_TYPES.get(header.stage) != root_type:
         raise CorruptError("its header does not match its checksum")
     return header

@@ -1,4 +1,4 @@
-"""Crash points: named steps of publishing at which a test can kill the process.
+"""Crash points: named steps of publishing and of clean-up at which a test can kill the process.
 
 A no-op unless the environment variable CGNN_CRASH_AT names the point.
 """
@@ -7,6 +7,7 @@ import os
 import signal
 
 POINTS = ("temporary-opened", "half-written", "written", "verified", "synced", "renamed", "protected", "recorded")
+CLEANING_POINTS = ("graph-aside",)
 
 
 def crash_point(name: str) -> None:

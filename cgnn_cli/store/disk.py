@@ -5,9 +5,54 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from cgnn_cli.errors import ResourceError
+
+PASSING = (errno.ESTALE, errno.EINTR)
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+DAY = 24 * 3600.0
+T = TypeVar("T")
+
+
+def patiently(call: Callable[[], T]) -> T:
+    """Call again, at most twice, what fails as it may for a moment: network disks answer ESTALE."""
+    for _ in range(2):
+        try:
+            return call()
+        except OSError as error:
+            if error.errno not in PASSING:
+                raise
+    return call()
+
+
+def unreadable(path: Path, error: OSError) -> ResourceError:
+    """What it means that a file cannot be read now: nothing about what is in it."""
+    reason = f"{path} cannot be read: {error.strerror or error}"
+    return ResourceError(reason, "check its permissions, its owner and the disk; it was left as it is")
+
+
+def open_plain(path: str | os.PathLike[str], flags: int) -> int:
+    """An opener for `open` that follows no symbolic link: what is written goes into no other file."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
+
+
+def entries(folder: Path) -> list[Path]:
+    """What lies in a folder, by name; nothing where there is no such folder. One that cannot be read is an error."""
+    try:
+        return [folder / name for name in sorted(patiently(lambda: os.listdir(folder)))]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise unreadable(folder, error) from error
+
+
+def is_young(path: Path) -> bool:
+    """Whether a file was written within the last day."""
+    return time.time() - path.stat().st_mtime <= DAY
 
 
 def file_sha256(path: Path) -> str:
@@ -19,7 +64,7 @@ def file_sha256(path: Path) -> str:
 @contextlib.contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
     """A fresh name beside a file, for what will replace it; in the end nothing is left under it."""
-    temporary = path.with_name(f".{path.stem}.{os.urandom(6).hex()}.tmp")
+    temporary = path.with_name(f".{path.stem[:40]}.{os.urandom(6).hex()}.cgnn.tmp")
     try:
         yield temporary
     finally:
@@ -30,7 +75,7 @@ def temporary_beside(path: Path) -> Iterator[Path]:
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a small file so that readers see the old content or the new, never a part."""
     with temporary_beside(path) as temporary:
-        with open(temporary, "wb") as file:
+        with open(temporary, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -42,11 +87,18 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     write_atomically(path, json.dumps(value, indent=1, sort_keys=True).encode())
 
 
-def read_json(path: Path) -> dict[str, Any]:
-    """A JSON object, or an empty one where the file is missing or damaged."""
+def read_json(path: Path, *, strict: bool = False) -> dict[str, Any]:
+    """A JSON object, or an empty one where the file is missing or damaged.
+
+    strict: one that is there and cannot be read is an error.
+    """
     try:
-        value = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        value = json.loads(patiently(path.read_bytes))
+    except (ValueError, RecursionError, FileNotFoundError, NotADirectoryError):
+        return {}
+    except OSError as error:
+        if strict:
+            raise unreadable(path, error) from error
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -68,12 +120,15 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def protect(path: Path) -> None:
+    """Make a file read-only, through no link."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        os.fchmod(descriptor, 0o444)
+    finally:
+        os.close(descriptor)
+
+
 def replace(source: Path, target: Path) -> None:
-    """Rename; network disks may answer ESTALE once or twice."""
-    for _ in range(2):
-        try:
-            return os.replace(source, target)
-        except OSError as error:
-            if error.errno != errno.ESTALE:
-                raise
-    os.replace(source, target)
+    """Rename."""
+    patiently(lambda: os.replace(source, target))

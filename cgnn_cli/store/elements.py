@@ -1,6 +1,7 @@
 """Elements: what an artifact is made of, and how elements lie in HDF5 and NPZ files.
 
-An element is a numpy array, a scipy CSR matrix, or a dictionary of elements. In HDF5 they follow anndata's on-disk
+An element is a numpy array, a scipy CSR matrix, or a dictionary of elements. Strings are bytes: arrays of fixed width,
+or of objects where these have very different lengths. In HDF5 they follow anndata's on-disk
 specification (`encoding-type` and `encoding-version` on every group and dataset); in NPZ the same datasets lie flat
 under their paths. docs/artifact-format.md specifies both.
 """
@@ -8,12 +9,15 @@ under their paths. docs/artifact-format.md specifies both.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from cgnn_cli.errors import CorruptError
+from cgnn_cli.resources import check_reading
 
 if TYPE_CHECKING:
     import h5py
@@ -25,7 +29,11 @@ ARRAY = ("array", "0.2.0")
 STRINGS = ("string-array", "0.2.0")
 CSR = ("csr_matrix", "0.1.0")
 DICT = ("dict", "0.1.0")
+PACKED = ("cgnn-strings", "0.1.0")
 CSR_PARTS = ("data", "indices", "indptr")
+PACKED_PARTS = ("bytes", "offsets")
+LONG_STRING = 256
+ARRAY_MEMORY = 2  # a byte of an element takes about so many while the element is read and verified
 CHUNK_BYTES = 1 << 20
 
 
@@ -34,13 +42,24 @@ def is_csr(element: Any) -> bool:
     return getattr(element, "format", None) == "csr"
 
 
-def flatten(elements: Mapping[str, Any], prefix: str = "") -> Flat:
-    """Elements as named arrays in sorted order; a CSR matrix becomes data, indices, indptr and shape."""
+def is_packed(element: Any) -> bool:
+    """Whether an element is an array of strings, each of which takes its own length."""
+    strings = isinstance(element, np.ndarray) and element.dtype.kind == "O" and element.ndim == 1
+    return strings and all(isinstance(string, bytes) for string in element[:1])
+
+
+def flatten(elements: Mapping[str, Any], prefix: str = "", *, pack: bool = True) -> Flat:
+    """Elements as named arrays in sorted order; a CSR matrix becomes data, indices, indptr and shape.
+
+    Strings of their own length become bytes and offsets, unless `pack` says otherwise.
+    """
     flat: Flat = {}
     for name in sorted(elements):
         element, path = elements[name], prefix + name
         if isinstance(element, Mapping):
-            flat.update(flatten(element, path + "/"))
+            flat.update(flatten(element, path + "/", pack=pack))
+        elif pack and is_packed(element):
+            flat.update({f"{path}/{part}": array for part, array in _pack(element).items()})
         elif is_csr(element):
             for part in CSR_PARTS:
                 flat[f"{path}/{part}"] = getattr(element, part)
@@ -72,16 +91,69 @@ def _collect(element: Any) -> Any:
 
         parts = tuple(element[part] for part in CSR_PARTS)
         return csr_array(parts, shape=tuple(int(n) for n in element["shape"]))
+    if set(element) == set(PACKED_PARTS):
+        return _unpack(*(element[part] for part in PACKED_PARTS))
     return {name: _collect(part) for name, part in element.items()}
 
 
+def _pack(strings: np.ndarray) -> Flat:
+    """The bytes of all strings behind each other, and where each of them begins, and the last one ends."""
+    lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
+    joined = np.frombuffer(b"".join(strings.tolist()), dtype=np.uint8)
+    return {"bytes": joined, "offsets": np.concatenate([[0], np.cumsum(lengths)])}
+
+
+def _unpack(joined: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    if joined.dtype != np.uint8 or offsets.dtype.kind != "i" or joined.ndim != 1 or offsets.ndim != 1:
+        raise CorruptError("strings are not bytes and offsets")
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(joined) or (np.diff(offsets) < 0).any():
+        raise CorruptError("the offsets of strings do not fit their bytes")
+    content = joined.tobytes()
+    return np.array([content[start:stop] for start, stop in pairwise(offsets.tolist())], dtype=object)
+
+
+def _padded(strings: np.ndarray) -> tuple[str, Iterator[np.ndarray]]:
+    """The type that strings have as an array of fixed width, and this array in pieces."""
+    width = max(map(len, strings), default=1) or 1
+    rows = max(1, CHUNK_BYTES // width)
+    pieces = (strings[start : start + rows] for start in range(0, len(strings), rows))
+    return f"|S{width}", (piece.astype(f"S{width}") for piece in pieces)
+
+
+def check_npy(stream: IO[bytes], size: int) -> int:
+    """How many entries an array has, by the header of its .npy file of `size` bytes, which it must fill.
+
+    Else numpy would set aside memory for it in vain.
+    """
+    version = np.lib.format.read_magic(stream)
+    if version > (2, 0):
+        raise ValueError(f"version {version} of the .npy format")
+    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = read_header(stream)
+    if dtype.hasobject:
+        raise ValueError("Object arrays are not read")
+    count = math.prod(shape)
+    declared, there = count * max(dtype.itemsize, 1), size - stream.tell()
+    if declared != there or min(shape, default=0) < 0:
+        raise ValueError(f"its header declares {declared} bytes for shape {shape}, but {there} are there")
+    return count
+
+
 def checksum(elements: Mapping[str, Any], *, header: str = "") -> str:
-    """sha256 over the names, types, shapes and bytes of all elements in sorted order."""
+    """sha256 over the names, types, shapes and bytes of all elements in sorted order.
+
+    All strings count as if they were of fixed width: how they lie in a file changes nothing.
+    """
     digest = hashlib.sha256(header.encode())
-    for path, array in sorted(flatten(elements).items()):
-        little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
-        digest.update(f"\n{path} {little.dtype.str} {array.shape}\n".encode())
-        digest.update(little.reshape(-1).view(np.uint8).data if little.size else b"")
+    for path, array in sorted(flatten(elements, pack=False).items()):
+        if is_packed(array):
+            kind, pieces = _padded(array)
+        else:
+            little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"), copy=False)
+            kind, pieces = little.dtype.str, iter([little])
+        digest.update(f"\n{path} {kind} {array.shape}\n".encode())
+        for piece in pieces:
+            digest.update(piece.reshape(-1).view(np.uint8).data if piece.size else b"")
     return digest.hexdigest()
 
 
@@ -96,6 +168,10 @@ def write_hdf5(group: h5py.Group, elements: Mapping[str, Any]) -> None:
             matrix.attrs["shape"] = np.asarray(element.shape, dtype=np.int64)
             for part in CSR_PARTS:
                 _write_array(matrix, part, getattr(element, part))
+        elif is_packed(element):
+            strings = _encoded_group(group, name, PACKED)
+            for part, array in _pack(element).items():
+                _write_array(strings, part, array)
         else:
             _write_array(group, name, np.asarray(element))
 
@@ -124,11 +200,16 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
 
 
 def read_hdf5(group: h5py.Group) -> Elements:
-    """Read the elements below an open HDF5 group; refuses what the format does not have."""
-    return unflatten(dict(_read_flat(group, "")))
+    """Read the elements below an open HDF5 group; refuses what the format does not have, and more than fits."""
+    flat = dict(_find_flat(group, ""))
+    check_reading(group.file.filename, ARRAY_MEMORY * sum(array.nbytes for array in flat.values()))
+    return unflatten(
+        {path: array if isinstance(array, np.ndarray) else _read_array(array) for path, array in flat.items()}
+    )
 
 
-def _read_flat(group: h5py.Group, prefix: str) -> Iterator[tuple[str, np.ndarray]]:
+def _find_flat(group: h5py.Group, prefix: str) -> Iterator[tuple[str, np.ndarray | h5py.Dataset]]:
+    """The datasets below a group, none of which has been read yet, and the shapes of matrices."""
     import h5py
 
     for name in sorted(group):
@@ -137,22 +218,38 @@ def _read_flat(group: h5py.Group, prefix: str) -> Iterator[tuple[str, np.ndarray
             raise CorruptError(f"element {path} is a link, which an artifact never holds")
         element = group[name]
         encoding = (element.attrs.get("encoding-type"), element.attrs.get("encoding-version"))
-        if isinstance(element, h5py.Group) and encoding in (DICT, CSR):
-            yield from _read_flat(element, path + "/")
+        if isinstance(element, h5py.Group) and encoding in (DICT, CSR, PACKED):
+            yield from _find_flat(element, path + "/")
             if encoding == CSR:
                 yield f"{path}/shape", np.asarray(element.attrs["shape"], dtype=np.int64)
         elif isinstance(element, h5py.Dataset) and encoding in (ARRAY, STRINGS):
-            yield path, _read_array(element, path)
+            _check_dataset(element, path)
+            yield path, element
         else:
             raise CorruptError(f"element {path} has the unknown encoding {encoding}")
 
 
-def _read_array(dataset: h5py.Dataset, path: str) -> np.ndarray:
+def _check_dataset(dataset: h5py.Dataset, path: str) -> None:
     if dataset.is_virtual or dataset.external or dataset.dtype.kind not in "biufS":
         raise CorruptError(f"element {path} is stored in a way that an artifact never uses")
     stored = dataset.id.get_storage_size()
     # gzip cannot shrink more than about a thousandfold, so a larger ratio is a bomb or a damaged header.
     if dataset.nbytes > 1032 * max(stored, 1) + CHUNK_BYTES:
         raise CorruptError(f"element {path} declares {dataset.nbytes} bytes but stores {stored}")
+
+
+def _read_array(dataset: h5py.Dataset) -> np.ndarray:
+    width = dataset.dtype.itemsize
+    if dataset.dtype.kind == "S" and width >= LONG_STRING and dataset.ndim == 1:
+        return _read_long_strings(dataset, width)
     array = np.asarray(dataset[()])
-    return array.astype(f"S{dataset.dtype.itemsize}") if dataset.dtype.kind == "S" else array
+    return array.astype(f"S{width}") if dataset.dtype.kind == "S" else array
+
+
+def _read_long_strings(dataset: h5py.Dataset, width: int) -> np.ndarray:
+    """An array of fixed width, as 0.1.0 wrote also ids of very different lengths, in pieces of it."""
+    strings, rows = np.empty(len(dataset), dtype=object), max(1, CHUNK_BYTES // width)
+    for start in range(0, len(strings), rows):
+        strings[start : start + rows] = dataset[start : start + rows].astype(f"S{width}").tolist()
+    longest = max(map(len, strings), default=0)
+    return strings if longest == width else strings.astype(f"S{width}")

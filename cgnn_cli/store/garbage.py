@@ -1,32 +1,35 @@
 """Garbage of a store: what nobody needs any more.
 
-A file goes only under the lock of its key, and only if its name is one that cgnn gives: the store may lie in a folder
-that holds other things. Where a lock is held by another process, the file stays.
+The store may lie in a folder that holds other things. So a file goes only if its name is one that cgnn gives, with a
+whole key in it, and what is in the file says the same; all else is left alone. It goes under the lock of its key; where
+another process holds that, it stays. What has been moved to quarantine goes only when that is asked for.
 """
 
 import contextlib
+import json
+import os
 import re
-import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cgnn_cli.errors import CgnnError, CorruptError, ResourceError
+from cgnn_cli.errors import CgnnError, CorruptError, ForeignError, ResourceError
+from cgnn_cli.keys import KEY, is_key
 from cgnn_cli.pipeline import STAGES, parts_in, stage_in_role
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
-from cgnn_cli.store.disk import identity, read_json
-from cgnn_cli.store.housekeeping import artifact_files, dataset_names, recorded_headers, temporaries
+from cgnn_cli.store.crashpoints import crash_point
+from cgnn_cli.store.disk import DAY, entries, identity, is_young, open_plain, read_json
+from cgnn_cli.store.housekeeping import artifact_files, dataset_names, recorded_headers, run_folders, temporaries
 from cgnn_cli.store.lineage import walk
 from cgnn_cli.store.locking import claim_lock
-from cgnn_cli.store.store import Store
+from cgnn_cli.store.store import PIN, Place, Store
 
-DAY = 24 * 3600.0
-STALE_LOCK = "stale lock"
-LOCK = re.compile(rf"({'|'.join(STAGES)})-([0-9a-zA-Z]+)\.(lock|owner)")
-Place = tuple[str, str]
+STALE_LOCK, METRICS = "stale lock", "metrics of a run"
+LOCK = re.compile(rf"({'|'.join(STAGES)})-({KEY})\.(lock|owner)")
+OWNER = re.compile(r"[^\s:]*:[0-9]+")
+EPOCH = {"epoch", "loss"}  # what every line of a run's metrics has
 
 
 @dataclass(frozen=True)
@@ -69,37 +72,49 @@ class Piece:
 
 @dataclass
 class Collected:
-    """What went, or would go: each piece with its bytes; what stayed because it is in use; how much is needed."""
+    """What went, or would go: each piece with its bytes; what stayed because it is in use; how much is needed.
+
+    quarantined: the files that stay in quarantine.
+    """
 
     removed: list[tuple[Piece, int]] = field(default_factory=list)
     in_use: list[Piece] = field(default_factory=list)
     kept: int = 0
+    quarantined: list[Path] = field(default_factory=list)
 
     @property
     def freed(self) -> int:
         return sum(size for _, size in self.removed)
 
 
-def collect_garbage(store: Store, *, keep_days: float = 0.0, dry_run: bool = False) -> Collected:
+def collect_garbage(
+    store: Store, *, keep_days: float = 0.0, quarantine: bool = False, dry_run: bool = False
+) -> Collected:
     """Remove what the newest results do not depend on and nobody is using; with `dry_run` only tell."""
     collected = Collected()
     if not store.root.is_dir():
         return collected
     if not dry_run:
         store.check_writable()
-    entries = _entries(store)
-    needed = _needed(store, entries, keep_days)
+    # Artifacts are listed before pins, and pins before names: see Store.pinned.
+    found = _entries(store)
+    needed = _needed(store, found, keep_days)
     collected.kept = len(needed)
-    unneeded = [entry for place, entry in entries.items() if place not in needed]
+    unneeded = [entry for place, entry in found.items() if place not in needed]
     # Results go before what they were made from, so that a run that is cut short leaves no artifact without inputs.
     unneeded.sort(key=lambda entry: list(STAGES).index(entry.place[0]), reverse=True)
     for entry in unneeded:
         what = "damaged artifact" if entry.damaged else "artifact"
-        companions = tuple(path for end in (".h5", ".json", ".npz") if (path := entry.path.with_suffix(end)).exists())
-        _remove(store, Piece(what, companions, entry.place, identity(entry.path)), collected, dry_run)
+        paths = (entry.path, *_companions(store, entry.place))
+        _remove(store, Piece(what, paths, entry.place, identity(entry.path)), collected, dry_run)
     gone = {piece.guard for piece, _ in collected.removed}
     for piece in (*_orphans(store), *_traces_of_runs(store, gone), *_leftovers(store)):
         _remove(store, piece, collected, dry_run)
+    collected.quarantined = store.quarantined()
+    if quarantine:
+        for path in collected.quarantined:
+            _remove(store, Piece("quarantined file", (path,)), collected, dry_run)
+        collected.quarantined = []
     for piece in _locks(store):
         _remove(store, piece, collected, dry_run)
     return collected
@@ -108,47 +123,72 @@ def collect_garbage(store: Store, *, keep_days: float = 0.0, dry_run: bool = Fal
 def _entries(store: Store) -> dict[Place, Entry]:
     """Every artifact of the store; where the side record does not tell what it is, the file itself is read."""
     recorded = recorded_headers(store)
-    entries = []
+    found = []
     for path in artifact_files(store):
         header, damaged = recorded.get((path.parent.name, path.stem)), False
         if header is None:
             try:
-                header = files.read(path).header
+                header = store.inspect(path.parent.name, path.stem)
             except CorruptError:
                 damaged = True
+            except ForeignError:
+                continue
             except CgnnError:
-                pass  # of a newer format, or gone, or too large to read now: not ours to judge
-        entries.append(Entry(path, header, damaged))
-    return {entry.place: entry for entry in entries}
+                pass  # of a newer format, or unreadable, or too large to read now: not ours to judge
+            else:
+                if header is None:  # it has gone
+                    continue
+        found.append(Entry(path, header, damaged))
+    return {entry.place: entry for entry in found}
 
 
-def _needed(store: Store, entries: dict[Place, Entry], keep_days: float) -> set[Place]:
+def _companions(store: Store, place: Place) -> Iterator[Path]:
+    """The side record and the .npz copy of an artifact, if cgnn wrote them."""
+    path = store.path(*place)
+    if store.recorded(*place):
+        yield path.with_suffix(".json")
+    if path.with_suffix(".npz").exists() and files.is_copy_of(path.with_suffix(".npz"), *place):
+        yield path.with_suffix(".npz")
+
+
+def _needed(store: Store, found: dict[Place, Entry], keep_days: float) -> set[Place]:
     """The artifacts to keep: those that are kept for their own sake, and all they were made from."""
 
     def find(*place: str) -> Header | None:
-        return entries[place].header if place in entries else None
+        return found[place].header if place in found else None
 
-    needed = set(_roots(store, entries, keep_days))
+    needed = set(_roots(store, found, keep_days))
     for header in [header for place in needed if (header := find(*place))]:
         for made in (header, *(made for _, made in walk(header, find))):
             needed |= {(stage_in_role(role), key) for role, key in made.inputs.items()}
-    return needed & entries.keys()
+    return needed & found.keys()
 
 
-def _roots(store: Store, entries: dict[Place, Entry], keep_days: float) -> Iterator[Place]:
+def _named(store: Store) -> set[Place] | None:
+    """The graphs that a dataset name stands for, and what is pinned; None where a name does not tell its graph."""
+    named = store.pins()
+    for record in map(store.dataset, store.dataset_names()):
+        if not record:
+            return None
+        named.add(("graph", record["key"]))
+    return named
+
+
+def _roots(store: Store, found: dict[Place, Entry], keep_days: float) -> Iterator[Place]:
     """What is kept for its own sake."""
+    named = _named(store)
+    yield from (place for place in found if place[0] == "graph") if named is None else named
     graphs = dataset_names(store)
-    yield from (("graph", key) for key in graphs)
     # What the next command would take up where no artifact is named.
     yield from ((stage, header.key) for stage in STAGES if (header := store.latest(stage)))
     newest: dict[tuple[str, str], Entry] = {}
-    for entry in sorted(entries.values(), key=lambda entry: (entry.started, entry.path.stem)):
+    for entry in sorted(found.values(), key=lambda entry: (entry.started, entry.path.stem)):
         if entry.header:
             newest[entry.place[0], entry.header.inputs.get("graph", "")] = entry
     yield from (entry.place for (stage, graph), entry in newest.items() if STAGES[stage].is_result and graph in graphs)
-    trainings = [entry.header for (stage, _), entry in entries.items() if stage == "train" and entry.header]
+    trainings = [entry.header for (stage, _), entry in found.items() if stage == "train" and entry.header]
     collected = {key for training in trainings for key in parts_in(training.inputs, "fit").values()}
-    for (stage, key), entry in entries.items():
+    for (stage, key), entry in found.items():
         age = (datetime.now(UTC) - entry.started).total_seconds()
         newer_format = entry.header is None and not entry.damaged
         # Fits that no training has collected yet are those of one that is running or was interrupted.
@@ -160,40 +200,63 @@ def _roots(store: Store, entries: dict[Place, Entry], keep_days: float) -> Itera
 def _orphans(store: Store) -> Iterator[Piece]:
     """Side records and .npz copies whose artifact has gone."""
     for stage in STAGES:
-        for path in sorted((store.root / stage).glob("*")):
-            if path.suffix in (".json", ".npz") and path.stem.isalnum() and not path.with_suffix(".h5").exists():
-                yield Piece("orphaned " + ("record" if path.suffix == ".json" else "copy"), (path,), (stage, path.stem))
+        listed = entries(store.root / stage)
+        artifacts = {path.stem for path in listed if path.suffix == ".h5"}
+        for key in sorted({path.stem for path in listed} - artifacts):
+            for path in _companions(store, (stage, key)) if is_key(key) else ():
+                yield Piece("orphaned " + ("record" if path.suffix == ".json" else "copy"), (path,), (stage, key))
 
 
 def _traces_of_runs(store: Store, gone: set[Place | None]) -> Iterator[Piece]:
     """Snapshots of trainings that are finished, and metrics of those of which neither result nor snapshot is left."""
-    for path in sorted((store.root / "partial").glob("*.h5")):
-        if path.stem.isalnum() and store.path("fit", path.stem).exists():
-            yield Piece("state of a finished run", (path,), ("fit", path.stem))
-    for folder in sorted((store.root / "runs").glob("*")):
+    for path in entries(store.root / "partial"):
+        if path.suffix == ".h5" and is_key(path.stem) and store.path("fit", path.stem).exists():
+            with contextlib.suppress(OSError):  # it cannot be read now, or has just gone
+                if path.is_file() and files.says_it_is(path, "partial", path.stem):
+                    yield Piece("state of a finished run", (path,), ("fit", path.stem))
+    for folder in run_folders(store):
         guard = ("fit", folder.name)
         finished = store.path(*guard).exists()
         unfinished = not finished and (store.root / "partial" / f"{folder.name}.h5").exists()
-        if folder.name.isalnum() and folder.is_dir() and not unfinished and (guard in gone or not finished):
-            yield Piece("metrics of a run", (folder,), guard)
+        if not unfinished and (guard in gone or not finished):
+            yield Piece(METRICS, _metrics(folder), guard)
+
+
+def _metrics(folder: Path) -> tuple[Path, ...]:
+    """What cgnn wrote into the folder of a run; nothing where it is not such a folder."""
+    try:
+        with open(folder / "metrics.jsonl", "rb", opener=open_plain) as file:
+            first = json.loads(file.readline(1 << 20) or "{}")
+    except (OSError, ValueError, RecursionError):
+        return ()
+    if not isinstance(first, dict) or (first and not first.keys() >= EPOCH):
+        return ()
+    boards = [path for path in entries(folder) if path.name.startswith("events.out.tfevents.") and path.is_file()]
+    return (folder / "metrics.jsonl", *boards)
 
 
 def _leftovers(store: Store) -> Iterator[Piece]:
-    """Damaged files that were moved away, and temporaries that no writer can still be writing."""
-    for path in sorted((store.root / "quarantine").glob("*.h5")):
-        yield Piece("quarantined file", (path,))
-    for path in sorted(temporaries(store)):
+    """Temporaries that no writer can still be writing, and pins that were left behind."""
+    pins = (path for path in entries(store.root) if PIN.fullmatch(path.name) and "pinned" in read_json(path))
+    for path in (*temporaries(store), *pins):
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > DAY:
+            if not is_young(path):
                 yield Piece("temporary", (path,))
 
 
 def _locks(store: Store) -> Iterator[Piece]:
     """Files of locks that nobody holds."""
-    guards = {match.group(1, 2) for path in (store.root / "locks").glob("*") if (match := LOCK.fullmatch(path.name))}
-    for stage, key in sorted(guards):
-        both = (store.lock_path(stage, key).with_suffix(end) for end in (".owner", ".lock"))
-        yield Piece(STALE_LOCK, tuple(path for path in both if path.exists()), (stage, key))
+    matches = [match for path in entries(store.root / "locks") if (match := LOCK.fullmatch(path.name))]
+    for stage, key in sorted({match.group(1, 2) for match in matches}):
+        lock = store.lock_path(stage, key)
+        owner, pieces = lock.with_suffix(".owner"), []
+        with contextlib.suppress(OSError):
+            if owner.is_file() and OWNER.fullmatch(owner.read_text(errors="replace")):
+                pieces.append(owner)
+        with contextlib.suppress(OSError):
+            if lock.lstat().st_size == 0:
+                pieces.append(lock)
+        yield Piece(STALE_LOCK, tuple(pieces), (stage, key))
 
 
 def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool) -> None:
@@ -208,23 +271,50 @@ def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool) -> 
         if piece.identity and piece.guard:
             stage, key = piece.guard
             is_asked_for = read_json(store.latest_path(stage)).get("key") == key
-            if is_asked_for or identity(piece.paths[0]) != piece.identity:
+            if is_asked_for or identity(piece.paths[0]) != piece.identity or _is_named(store, piece.guard):
                 return
-        collected.removed.append((piece, sum(_size(path) for path in piece.paths)))
-        for path in () if dry_run else piece.paths:
-            try:
-                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise ResourceError(f"cannot remove {path}: {error.strerror}", "check who owns the store") from error
+        size = sum(_size(path) for path in piece.paths)
+        if not dry_run and not _unlink(store, piece):
+            return
+        collected.removed.append((piece, size))
+
+
+def _is_named(store: Store, place: Place) -> bool:
+    """Whether a graph has got a name meanwhile, or an artifact a pin."""
+    if place[0] != "graph":
+        return place in store.pins()
+    named = _named(store)
+    return named is None or place in named
+
+
+def _unlink(store: Store, piece: Piece) -> bool:
+    """Remove the files of a piece; False where it turned out to be needed.
+
+    A graph is moved aside first: who names it at this moment has either found it before, and then the name or the pin
+    can be seen now, or misses it and publishes it again. So no lock is needed.
+    """
+    paths = list(piece.paths)
+    try:
+        if piece.guard and piece.identity and piece.guard[0] == "graph":
+            aside = store.move_aside(paths[0])
+            crash_point("graph-aside")
+            if _is_named(store, piece.guard):
+                if not paths[0].exists():
+                    os.rename(aside, paths[0])
+                return False
+            paths[0] = aside
+        for path in paths:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ResourceError(f"cannot remove {paths[0]}: {error.strerror}", "check who owns the store") from error
+    if piece.what == METRICS:
+        with contextlib.suppress(OSError):
+            paths[0].parent.rmdir()  # only where nothing else is in it
+    return True
 
 
 def _size(path: Path) -> int:
-    """The bytes of a file, or of the files in a folder."""
     try:
-        if path.is_dir() and not path.is_symlink():
-            return sum(_size(inner) for inner in path.iterdir())
         return path.lstat().st_size
     except OSError:
         return 0

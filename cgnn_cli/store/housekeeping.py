@@ -1,19 +1,25 @@
 """Housekeeping of a store: what lies in it, and whether it is sound."""
 
 import contextlib
+import os
 import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cgnn_cli.errors import ForeignError, NewerFormatError, ResourceError
+from cgnn_cli.keys import KEY, is_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.disk import entries
 from cgnn_cli.store.lineage import graph_key
 from cgnn_cli.store.store import Store
 
-FOLDERS = (*STAGES, "partial", "datasets", "latest", "runs/*", "quarantine", ".")
-TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+FOLDERS = (*STAGES, "partial", "datasets", "latest", ".")
+# Version 0.1.0 gave names without cgnn; those are known by the key in them.
+TEMPORARY = re.compile(rf"\.(.+\.[0-9a-f]{{12}}\.cgnn|{KEY}\.[0-9a-f]{{12}})\.tmp")
+SOUND, DAMAGED, NEWER, FOREIGN, UNREADABLE = "ok", "damaged", "newer format", "not cgnn's", "unreadable"
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,11 @@ def list_store(store: Store, stages: Container[str] = STAGES) -> Listing:
                     "seconds": header.seconds,
                 }
             )
-    snapshots = [path.stem for path in (store.root / "partial").glob("*.h5") if path.stem.isalnum()]
+    snapshots = [path.stem for path in entries(store.root / "partial") if path.suffix == ".h5" and is_key(path.stem)]
     return Listing(
         [row for row in rows if row["stage"] in stages],
         unfinished=sum(not store.path("fit", key).exists() for key in snapshots),
-        quarantined=len(list((store.root / "quarantine").glob("*.h5"))),
+        quarantined=len(store.quarantined()),
         temporaries=len(list(temporaries(store))),
         unrecorded=sum((path.parent.name, path.stem) not in recorded for path in artifact_files(store)),
     )
@@ -60,29 +66,44 @@ def recorded_headers(store: Store) -> dict[tuple[str, str], Header]:
 def dataset_names(store: Store) -> dict[str, list[str]]:
     """The dataset names of each graph key."""
     names: dict[str, list[str]] = {}
-    for name in store.dataset_names():
-        if record := store.dataset(name):
-            names.setdefault(record["key"], []).append(name)
+    for name, record in store.datasets().items():
+        names.setdefault(record["key"], []).append(name)
     return names
 
 
 def artifact_files(store: Store) -> list[Path]:
     """The files that the store shows as artifacts."""
-    found = (path for stage in STAGES for path in sorted((store.root / stage).glob("*.h5")))
-    return [path for path in found if path.stem.isalnum()]
+    return [path for stage in STAGES for path in store.artifact_files(stage)]
 
 
 def temporaries(store: Store) -> Iterator[Path]:
     """What writers are writing, or left behind when they were killed."""
-    for folder in FOLDERS:
-        for path in store.root.glob(f"{folder}/.*.tmp"):
+    for folder in (*(store.root / name for name in FOLDERS), *run_folders(store)):
+        for path in entries(folder):
             if TEMPORARY.fullmatch(path.name) and path.is_file() and not path.is_symlink():
                 yield path
 
 
-def verify(store: Store, stage: str, key: str) -> bool | None:
-    """Read an artifact in full and check every checksum; None if it has gone.
+def run_folders(store: Store) -> list[Path]:
+    """The folders of the metrics of runs."""
+    return [path for path in entries(store.root / "runs") if is_key(path.name) and not path.is_symlink()]
 
-    A damaged one goes into quarantine, a lost or wrong side record is written anew.
+
+def verify(store: Store, stage: str, key: str) -> tuple[str, str] | None:
+    """Read an artifact in full and check every checksum: a word for the result, and its reason; None if it has gone.
+
+    A damaged one goes into quarantine, a lost or wrong side record is written anew; all else stays as it is.
     """
-    return store.adopt(stage, key) is not None if store.path(stage, key).exists() else None
+    path = store.path(stage, key)
+    if not os.path.lexists(path):
+        return None
+    try:
+        if store.adopt(stage, key):
+            return SOUND, ""
+        return (FOREIGN, f"{path} is empty") if path.exists() and not path.stat().st_size else (DAMAGED, "")
+    except NewerFormatError as error:
+        return NEWER, f"{error.message}; it stays as it is (upgrade cgnn to verify it)"
+    except ForeignError as error:
+        return FOREIGN, error.message
+    except ResourceError as error:
+        return UNREADABLE, error.message

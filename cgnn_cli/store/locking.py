@@ -15,14 +15,13 @@ def hold_lock(path: Path, doing: str, timeout: float, warn: Callable[[str], None
     from filelock import FileLock, Timeout
 
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
+        lock = FileLock(_without_link(path))
         try:
             lock.acquire(timeout=0)
         except Timeout:
             warn(f"waiting for {_owner_of(path)}, which is {doing}")
             lock.acquire(timeout=timeout)
-        path.with_suffix(".owner").write_text(f"{platform.node()}:{os.getpid()}")
+        _note_owner(path)
     except Timeout as error:
         raise BusyError(
             f"{_owner_of(path)} has been {doing} for more than {timeout:g} s",
@@ -45,8 +44,7 @@ def claim_lock(path: Path) -> Iterator[bool]:
 
     was_there = path.exists()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(path)
+        lock = FileLock(_without_link(path))
         lock.acquire(timeout=0)
     except Timeout:
         yield False
@@ -61,6 +59,23 @@ def claim_lock(path: Path) -> Iterator[bool]:
             with contextlib.suppress(OSError):
                 path.unlink(missing_ok=True)
         lock.release()
+
+
+def _without_link(path: Path) -> Path:
+    """The place of a lock, with its folder; a symbolic link there is removed, whatever it points to stays as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        path.unlink(missing_ok=True)
+    return path
+
+
+def _note_owner(lock: Path) -> None:
+    """Note who holds a lock, for messages; in a new file, so that no link is followed."""
+    path = lock.with_suffix(".owner")
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+        with open(path, "x") as file:
+            file.write(f"{platform.node()}:{os.getpid()}")
 
 
 def _owner_of(lock: Path) -> str:

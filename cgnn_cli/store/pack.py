@@ -5,11 +5,14 @@ A pack is an uncompressed tar file of `<stage>/<key>.h5` members and, last, `man
     {"format": "cgnn-pack", "version": 1, "wanted": [key, ...], "datasets": {name: record},
      "artifacts": [{"name": "<stage>/<key>.h5", "size": bytes, "sha256": digest}, ...]}
 
+A pack tells nothing of the machine it was made on, unless that is asked for: a header that does is written anew.
+
 Nothing in a pack is trusted: only regular members with the name of an artifact are read, each must be as the manifest
 says, and every artifact is verified in full before the first of them is published.
 """
 
 import contextlib
+import dataclasses
 import functools
 import hashlib
 import io
@@ -18,19 +21,23 @@ import os
 import re
 import shutil
 import tarfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError, UsageError
+from cgnn_cli.errors import CorruptError, UpstreamError
 from cgnn_cli.keys import KEY_LENGTH, artifact_key
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.redaction import placeless
 from cgnn_cli.store import artifact as files
-from cgnn_cli.store.artifact import Header
-from cgnn_cli.store.disk import file_sha256, replace, sync, temporary_beside
+from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.disk import file_sha256, temporary_beside
 from cgnn_cli.store.housekeeping import dataset_names
 from cgnn_cli.store.lineage import walk
-from cgnn_cli.store.store import OUT_OF_SPACE, Store
+from cgnn_cli.store.outputs import opened_output
+from cgnn_cli.store.provenance import shareable
+from cgnn_cli.store.store import Store
 
 FORMAT, VERSION = "cgnn-pack", 1
 MANIFEST = "manifest.json"
@@ -40,28 +47,28 @@ TAR_ERRORS = (tarfile.TarError, OSError, EOFError, ValueError, OverflowError, Re
 AGAIN, DISTRUST = "copy or pack it again", "do not use it"
 
 
-def pack(store: Store, wanted: list[tuple[str, str]], output: Path) -> tuple[list[Header], int]:
-    """Write a pack of some artifacts, whole or not at all; the headers in it and its size."""
+def pack(
+    store: Store, wanted: list[tuple[str, str]], output: Path, *, with_origin: bool = False
+) -> tuple[list[Header], int]:
+    """Write a pack of some artifacts, whole or not at all; the headers of what is in it and its size."""
     headers, names = _with_lineage(store, wanted), dataset_names(store)
     manifest: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "wanted": [key for _, key in dict.fromkeys(wanted)],
-        "datasets": {name: store.dataset(name) for header in headers for name in names.get(header.key, ())},
+        "datasets": {
+            name: _told_record(store.dataset(name), with_origin=with_origin)
+            for header in headers
+            for name in names.get(header.key, ())
+        },
     }
-    try:
-        with temporary_beside(output) as temporary:
-            with tarfile.open(temporary, "w:", format=tarfile.USTAR_FORMAT) as archive:
-                manifest["artifacts"] = [_add_artifact(archive, store, header) for header in headers]
-                _add(archive, MANIFEST, io.BytesIO(json.dumps(manifest, indent=1, sort_keys=True).encode()))
-            sync(temporary)
-            size = temporary.stat().st_size
-            replace(temporary, output)
-    except OSError as error:
-        if error.errno in OUT_OF_SPACE:
-            raise ResourceError(f"no room for {output}", "free some space, or name a file on another disk") from error
-        hint = "name a file in an existing, writable folder"
-        raise UsageError(f"cannot write {output}: {error.strerror}", hint) from error
+    with opened_output(output) as file:
+        # As a stream, for a pipe cannot be sought in.
+        with tarfile.open(fileobj=file, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
+            add = functools.partial(_add_artifact, archive, store, with_origin=with_origin)
+            manifest["artifacts"] = [add(header) for header in headers]
+            _add(archive, MANIFEST, io.BytesIO(json.dumps(manifest, indent=1, sort_keys=True).encode()))
+        size = -(-archive.offset // tarfile.RECORDSIZE) * tarfile.RECORDSIZE
     return headers, size
 
 
@@ -81,14 +88,31 @@ def _with_lineage(store: Store, wanted: list[tuple[str, str]]) -> list[Header]:
     return list({header.key: header for header in found}.values())
 
 
-def _add_artifact(archive: tarfile.TarFile, store: Store, header: Header) -> dict[str, Any]:
-    path = store.path(header.stage, header.key)
+def _told_record(record: dict[str, Any], *, with_origin: bool) -> dict[str, Any]:
+    """The record of a dataset; of the files that it was imported from, only the names."""
+    if with_origin:
+        return record
+    names = {path: Path(path).name for path in record.get("source", {}).values() if isinstance(path, str)}
+    source = {part: names[value] if isinstance(value, str) else value for part, value in record["source"].items()}
+    notes = record["summary"].get("notes", [])
+    for path, name in names.items():
+        notes = [note.replace(path, name) for note in notes]
+    return {**record, "source": source, "summary": {**record["summary"], "notes": [placeless(note) for note in notes]}}
+
+
+def _add_artifact(archive: tarfile.TarFile, store: Store, header: Header, *, with_origin: bool) -> dict[str, Any]:
+    """Add the file as it is, or an equal artifact whose provenance tells no more than it may."""
+    path, name = store.path(header.stage, header.key), f"{header.stage}/{header.key}.h5"
+    provenance = shareable(header.provenance, with_origin=with_origin)
     try:
         file = open(path, "rb")  # noqa: SIM115 - an error here is about the store, not about the pack
     except OSError as error:
         raise UpstreamError(f"{path} has gone while it was being packed", "run the command again") from error
     with file:
-        return _add(archive, f"{header.stage}/{header.key}.h5", file)
+        if provenance == header.provenance:
+            return _add(archive, name, file)
+    told = Artifact(dataclasses.replace(header, provenance=provenance), files.read(path).elements)
+    return _add(archive, name, files.h5_content(told))
 
 
 def _add(archive: tarfile.TarFile, name: str, file: IO[bytes]) -> dict[str, Any]:
@@ -119,18 +143,8 @@ def unpack(store: Store, path: Path, name_pattern: re.Pattern[str]) -> Unpacked:
         manifest = _read_manifest(path, archive, _read_members(path, archive))
         if wrong := [name for name in manifest.datasets if not name_pattern.fullmatch(name)]:
             raise CorruptError(f"{path} has the dataset name {wrong[0]!r}, which cannot be one", DISTRUST)
-        unpacked = Unpacked(_publish_all(store, path, archive, manifest), {})
-    for name, record in manifest.datasets.items():
-        present = store.dataset(name)  # a name that stands for another graph here keeps its meaning
-        unpacked.datasets[name] = "new" if not present else "hit" if present["key"] == record["key"] else "kept"
-        if not present:
-            store.set_dataset(name, record)
-    # What was packed on purpose, and what it was made from, is what the next command goes on from.
-    by_key = {header.key: header for header, _ in unpacked.artifacts}
-    for wanted in (by_key[key] for key in manifest.wanted if key in by_key):
-        for _, header in (*walk(wanted, lambda _, key: by_key.get(key)), ("", wanted)):
-            store.remember_latest(header.stage, header.key)
-    return unpacked
+        with _verified(store, path, archive, manifest) as staged:
+            return _take_over(store, staged, manifest)
 
 
 @dataclass(frozen=True)
@@ -204,8 +218,11 @@ def _dataset_record(record: dict[str, Any]) -> dict[str, Any]:
     return {"content": content, "key": key, "source": source, "summary": summary}
 
 
-def _publish_all(store: Store, path: Path, archive: tarfile.TarFile, manifest: Manifest) -> list[tuple[Header, bool]]:
-    """Verify copies of all members, then put those in place that were not there; with whether they were."""
+@contextlib.contextmanager
+def _verified(
+    store: Store, path: Path, archive: tarfile.TarFile, manifest: Manifest
+) -> Iterator[list[tuple[Header, Path]]]:
+    """Copies of all members in the store's folder, each verified; those that are not put in place are removed."""
     is_new = not store.root.exists()
     store.check_writable()
     try:
@@ -218,11 +235,7 @@ def _publish_all(store: Store, path: Path, archive: tarfile.TarFile, manifest: M
                 graph, _ = staged.get(f"graph/{record['key']}.h5", (None, None))
                 if graph is None or graph.config.get("content") != record["content"]:
                     raise CorruptError(f"{path} names a dataset {name} whose graph it does not hold", DISTRUST)
-            published = []
-            for header, file in staged.values():
-                hit = store.find(header.stage, header.key) is not None
-                published.append((header if hit else store.publish_file(file, header), hit))
-            return published
+            yield list(staged.values())
     except OSError as error:
         raise store.storage_error(error, 0) from error
     finally:
@@ -231,12 +244,32 @@ def _publish_all(store: Store, path: Path, archive: tarfile.TarFile, manifest: M
                 store.root.rmdir()  # only where it is empty
 
 
+def _take_over(store: Store, staged: list[tuple[Header, Path]], manifest: Manifest) -> Unpacked:
+    """Put in place what is not there yet, and write the names that stand for it."""
+    unpacked = Unpacked([], {})
+    with store.pinned((header.stage, header.key) for header, _ in staged):
+        for header, file in staged:
+            hit = store.find(header.stage, header.key) is not None
+            unpacked.artifacts.append((header if hit else store.publish_file(file, header), hit))
+        for name, record in manifest.datasets.items():
+            present = store.dataset(name)  # a name that stands for another graph here keeps its meaning
+            unpacked.datasets[name] = "new" if not present else "hit" if present["key"] == record["key"] else "kept"
+            if not present:
+                store.set_dataset(name, record)
+        # What was packed on purpose, and what it was made from, is what the next command goes on from.
+        by_key = {header.key: header for header, _ in unpacked.artifacts}
+        for wanted in (by_key[key] for key in manifest.wanted if key in by_key):
+            for _, header in (*walk(wanted, lambda _, key: by_key.get(key)), ("", wanted)):
+                store.remember_latest(header.stage, header.key)
+    return unpacked
+
+
 def _extract(path: Path, archive: tarfile.TarFile, name: str, sha256: str, file: Path) -> Header:
     """Copy a member into a file and read it in full: it is as the manifest says, and its key that of what it holds."""
     from cgnn_cli.store.elements import checksum
 
     try:
-        with open(file, "wb") as target:
+        with open(file, "xb") as target:
             shutil.copyfileobj(archive.extractfile(name), target)  # type: ignore[arg-type]
     except tarfile.TarError as error:
         raise CorruptError(f"{path} is damaged: {name} is cut short", "copy it again") from error

@@ -2,7 +2,6 @@
 
 import platform
 import resource
-import shlex
 import subprocess
 import sys
 import time
@@ -12,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from cgnn_cli import __version__
+from cgnn_cli.printable import printable
+from cgnn_cli.redaction import recorded_command, redacted_command
 
+PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)  # a dense solve has one of its own
 LIBRARIES = ("numpy", "scipy", "h5py", "torch", "torch-geometric", "joblib", "typer", "rich")
 
 
@@ -45,6 +47,24 @@ def _program() -> str:
     return "cgnn" if name in ("cgnn", "__main__.py") else name
 
 
+def shown(provenance: dict[str, Any]) -> dict[str, Any]:
+    """A provenance as it may be shown: one that 0.1.0 recorded may hold credentials."""
+    return _with_command(provenance, places=True)
+
+
+def shareable(provenance: dict[str, Any], *, with_origin: bool = False) -> dict[str, Any]:
+    """A provenance as it may leave the machine: without its name and paths on it, unless they are asked for."""
+    if with_origin:
+        return shown(provenance)
+    kept = {name: value for name, value in provenance.items() if name != "host"}
+    return _with_command(kept, places=False)
+
+
+def _with_command(provenance: dict[str, Any], *, places: bool) -> dict[str, Any]:
+    command = provenance.get("command")
+    return {**provenance, **({} if command is None else {"command": recorded_command(str(command), places=places)})}
+
+
 class Recorder:
     """Measures one computation: make it before, call `provenance` after."""
 
@@ -56,8 +76,8 @@ class Recorder:
         return {
             "started": self._started.isoformat(timespec="microseconds"),
             "seconds": round(time.perf_counter() - self._clock, 4),
-            "peak_rss_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-            "command": shlex.join([_program(), *sys.argv[1:]]),
+            "peak_rss_bytes": 1024 * max(resource.getrusage(who).ru_maxrss for who in PROCESSES),
+            "command": printable(redacted_command([_program(), *sys.argv[1:]])),
             "host": platform.node(),
             "revision": source_revision(),
             "versions": library_versions(),

@@ -89,8 +89,8 @@ def test_ls_counts_what_is_not_an_artifact(cgnn: FrontDoor, store: Store) -> Non
         (store.root / folder).mkdir(exist_ok=True)
     (store.root / "partial" / f"{'a' * 32}.h5").touch()
     (store.root / "partial" / f"{key_of(store, 'fit')}.h5").touch()
-    (store.root / "quarantine" / "graph-a-1.h5").touch()
-    (store.root / "graph" / ".abc.0123456789ab.tmp").touch()
+    (store.root / "quarantine" / f"graph-{'a' * 32}-1.h5").touch()
+    (store.root / "graph" / ".abc.0123456789ab.cgnn.tmp").touch()
     store.path("dilap", key_of(store, "dilap")).with_suffix(".json").unlink()
     result = cgnn.ok("cache", "ls", *STORE, "--json").json
     counted = {name: value for name, value in result["summary"].items() if isinstance(value, int) and name != "bytes"}
@@ -241,35 +241,52 @@ def test_gc_keeps_fits_that_an_interrupted_training_will_want(cgnn: FrontDoor, s
 
 
 def test_gc_removes_leftovers_and_nothing_else(cgnn: FrontDoor, store: Store) -> None:
-    root, gone, stay = store.root, [], []
-    fit, other = key_of(store, "fit"), "b" * 32
-    for folder in ("partial", "quarantine", f"runs/{other}", "runs/cc"):
+    """Records, copies and states of artifacts that went, metrics of runs, locks, old temporaries: those of cgnn."""
+    root, key = store.root, old_commute(cgnn, store)
+    fit, other, orphan = key_of(store, "fit"), "b" * 32, store.path("commute", key)
+    cgnn.ok("commute", "--dataset", "tiny", *STORE, "--solver", "svd", "--rank", 3, "--format", "npz")
+    orphan.unlink()
+    for folder in ("partial", f"runs/{other}", f"runs/{'c' * 32}", "runs/exp1"):
         (root / folder).mkdir(parents=True, exist_ok=True)
-    gone += [root / "graph" / f"{other}.json", root / "dilap" / f"{other}.npz", root / "quarantine" / "graph-x-1.h5"]
-    gone += [root / "partial" / f"{fit}.h5", root / "runs/cc/metrics.jsonl", root / "eval" / ".k.0123456789ab.tmp"]
-    gone += [root / "locks" / f"graph-{other}.lock", root / "locks" / f"graph-{other}.owner"]
-    stay += [root / "partial" / f"{other}.h5", root / f"runs/{other}/metrics.jsonl", root / "notes.txt"]
-    stay += [root / "graph" / "readme.md", root / "eval" / ".k.ba9876543210.tmp", root / "quarantine" / "notes.txt"]
-    stay += [root / "mine.tmp", root / "locks" / "mine.lock"]
-    for path in (*gone, *stay):
-        path.write_text("something")
+    gone = {
+        root / "partial" / f"{fit}.h5": f"cgnn-partial {fit}",
+        root / f"runs/{'c' * 32}/metrics.jsonl": '{"epoch": 1, "loss": 0.5}\n',
+        root / "eval" / f".{other}.0123456789ab.tmp": "half",
+        root / "eval" / ".k.0123456789ab.cgnn.tmp": "half",
+        root / ".pin-0123456789ab.json": '{"pinned": []}',
+        root / "locks" / f"graph-{other}.lock": "",
+        root / "locks" / f"graph-{other}.owner": "host:12",
+    }
+    stay = {
+        root / "partial" / f"{other}.h5": f"cgnn-partial {other}",
+        root / f"runs/{other}/metrics.jsonl": '{"epoch": 1, "loss": 0.5}\n',
+        root / "eval" / ".k.ba9876543210.cgnn.tmp": "being written",
+        root / "locks" / "mine.lock": "",
+    }
     old = time.time() - 90_000
-    for path in (root / "eval" / ".k.0123456789ab.tmp", root / "mine.tmp", root / "notes.txt"):
-        os.utime(path, (old, old))
+    for path, content in (*gone.items(), *stay.items()):
+        path.write_text(content)
+        if path not in stay:
+            os.utime(path, (old, old))
+    gone |= {orphan.with_suffix(".json"): "", orphan.with_suffix(".npz"): ""}
     before = names(store)
     cgnn.ok("cache", "gc", *STORE)
+    assert not (root / f"runs/{'c' * 32}").exists()
     assert not [path for path in gone if path.exists()]
-    assert [path for path in stay if path.exists()] == stay
-    assert names(store) == before
+    assert [path for path in stay if path.exists()] == list(stay)
+    assert names(store) == before - {f"commute/{key}"}
 
 
 def test_gc_removes_a_damaged_file_without_a_record_and_keeps_a_sound_one(cgnn: FrontDoor, store: Store) -> None:
     sound = store.path("dilap", key_of(store, "dilap"))
     sound.with_suffix(".json").unlink()
-    broken = store.path("graph", "d" * 32)
-    broken.write_bytes(sound.read_bytes()[:-10])
+    broken = store.path("commute", old_commute(cgnn, store))
+    broken.with_suffix(".json").unlink()
+    damage(broken)
+    another = store.path("graph", "d" * 32)  # damaged too, but nothing says that it is the graph of this key
+    another.write_bytes(broken.read_bytes())
     cgnn.ok("cache", "gc", *STORE)
-    assert sound.exists() and not broken.exists()
+    assert sound.exists() and another.exists() and not broken.exists()
 
 
 def test_gc_leaves_a_key_whose_lock_is_held(cgnn: FrontDoor, store: Store) -> None:
@@ -298,7 +315,7 @@ def test_gc_while_another_process_computes(cgnn: FrontDoor, store: Store) -> Non
     assert_nothing_half_written(store.root)
 
 
-def test_gc_again_and_again_beside_running_stages(cgnn: FrontDoor, store: Store) -> None:
+def test_case_13_gc_again_and_again_beside_running_stages(cgnn: FrontDoor, store: Store) -> None:
     processes: list[subprocess.Popen[str]] = [
         start("eval", "--dataset", "tiny", "--store", "store", "--solver", "svd", "--rank", rank, *LEARNING, "--json")
         for rank in (2, 3)
@@ -307,6 +324,24 @@ def test_gc_again_and_again_beside_running_stages(cgnn: FrontDoor, store: Store)
         cgnn.ok("cache", "gc", "-q", *STORE)
     for process in processes:
         assert finish(process).json["key"]
+    assert_nothing_half_written(store.root)
+
+
+def test_case_13_gc_again_and_again_beside_imports_and_unpacking(cgnn: FrontDoor, store: Store) -> None:
+    cgnn.ok("cache", "pack", key_of(store, "eval"), "-o", "a.tar", *STORE)
+    for path in (store.root / "datasets").iterdir():  # so that nothing but the pack keeps what it brings
+        path.unlink()
+    commands: list[tuple[object, ...]] = [("cache", "unpack", "a.tar", *STORE)]
+    for seed in (5, 6):
+        edges, _ = write_graph(Path(), seed=seed)
+        commands.append(("data", "import", f"mine{seed}", "--edges", edges, *STORE))
+    processes = [start(*command) for command in commands]
+    while any(process.poll() is None for process in processes):
+        cgnn.ok("cache", "gc", "-q", *STORE)
+    assert [finish(process).code for process in processes] == [0, 0, 0]
+    cgnn.ok("cache", "gc", *STORE)
+    for name in ("tiny", "mine5", "mine6"):
+        assert cgnn.ok("rewire", "--dataset", name, *STORE)
     assert_nothing_half_written(store.root)
 
 

@@ -1,6 +1,7 @@
 """`cgnn commute` through the front door: every solver, its measured error, pairs, the closest edges, going on."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from cgnn_cli import api
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.execution import snapshots
 from cgnn_cli.numerics import powers
+from cgnn_cli.numerics.proximity import row_minimum
 from tests.front_door import FrontDoor
+from tests.graphs import random_edges
+from tests.numerics.test_perron import weighted_path
 
 SOLVERS = ("svd", "exact", "series", "sketch", "pi-only")
 DEMO = ("commute", "--dataset", "demo")
@@ -132,6 +136,34 @@ def test_pairs(cgnn: FrontDoor) -> None:
     assert "--pairs" in cgnn.fails(2, "commute", "--dataset", "friends", "--pairs", "pairs.csv", "--rank", 3)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("eve,fay\n", "pairs.csv, line 1: 'eve' is no node"),
+        ("source,target\n", "pairs.csv, line 1: 'source' is no node"),
+        ("eve,fay\nann,bob\n", "pairs.csv, line 1: 'eve' is no node"),
+        ("source,target\nann,bob\n\nbob,eve\n", "pairs.csv, line 4: 'eve' is no node"),
+        ("source,bob\nann,bob\n", "pairs.csv, line 1: 'source' is no node"),
+    ],
+)
+def test_f20_unknown_ids_in_pairs_are_errors(cgnn: FrontDoor, text: str, said: str) -> None:
+    write_friends()
+    cgnn.ok("data", "import", "friends", "--edges", "edges.csv", "--no-header", "-q")
+    Path("pairs.csv").write_text(text)
+    assert said in cgnn.fails(3, "commute", "--dataset", "friends", "--pairs", "pairs.csv")
+
+
+def test_f20_pairs_of_any_kind_and_what_was_taken_of_them(cgnn: FrontDoor) -> None:
+    write_friends()
+    cgnn.ok("data", "import", "friends", "--edges", "edges.csv", "--no-header", "-q")
+    Path("pairs.csv").write_text("# two\nwhen,target,source\n1,ann,bob\n2,bob,ann\n")
+    result = cgnn.ok("commute", "--dataset", "friends", "--pairs", "pairs.csv", "--json").json
+    assert [(row["source"], row["target"]) for row in result["summary"]["pairs"]] == [("bob", "ann"), ("ann", "bob")]
+    assert "1 comment line(s) skipped" in result["warnings"][0] and "is the header" in result["warnings"][1]
+    np.save("pairs.npy", np.array([[0, 1], [1500, 2], [3, 4]]))
+    assert "pairs.npy, row 1: '1500' is no node" in cgnn.fails(3, *DEMO, "--pairs", "pairs.npy")
+
+
 def test_pairs_and_the_rest_of_the_command(cgnn: FrontDoor) -> None:
     Path("pairs.csv").write_text("0,1\n")
     pairs = ("--pairs", "pairs.csv")
@@ -222,6 +254,102 @@ def test_the_series_goes_on_where_it_was_stopped(cgnn: FrontDoor, monkeypatch: p
     assert any("going on with" in line for line in resumed["warnings"])
     assert elements(cgnn, resumed["artifact"])["commute"].tobytes() == undisturbed.tobytes()
     assert not list(Path(".cgnn", "partial").glob("*.h5"))
+
+
+def import_edges(cgnn: FrontDoor, name: str, edges: Iterable[tuple[object, ...]]) -> None:
+    """Pairs, or weights beside them."""
+    lines = [",".join(map(str, edge)) for edge in edges]
+    weighted = lines[0].count(",") == 2
+    Path("edges.csv").write_text("\n".join(["i,j,w" if weighted else "i,j", *lines, ""]))
+    cgnn.ok("data", "import", name, "--edges", "edges.csv", *(("--weight-column", "w") if weighted else ()), "-q")
+
+
+def rugged_edges(decades: float, seed: int) -> list[tuple[int, int, float]]:
+    """12 nodes whose weights span so many orders of magnitude either way."""
+    edges = random_edges(12, 3, seed)
+    weights = 10 ** np.random.default_rng(seed).uniform(-decades, decades, len(edges))
+    return [(*edge, float(weight)) for edge, weight in zip(edges, weights, strict=True)]
+
+
+@pytest.mark.parametrize("solver", ["series", "sketch"])
+def test_f23_a_solver_that_is_wrong_warns(cgnn: FrontDoor, solver: str) -> None:
+    """In the output, quietly too, in --json, on a hit, in `show` and through the Python interface."""
+    import_edges(cgnn, "weak", rugged_edges(4, 3))
+    asked = ("commute", "--dataset", "weak", "--method", "none", "--solver", solver)
+    shown = cgnn.ok(*asked, "-q")
+    (warning,) = [line for line in shown.err.splitlines() if line.startswith("warning: ")]
+    assert f"{solver} checked itself on 8 of 8 edges: c is off by" in warning and "--solver exact" in warning
+    again = cgnn.ok(*asked, "--json").json
+    assert again["cache"] == "hit" and again["warnings"][-1] == warning.removeprefix("warning: ")
+    found = again["summary"]["self_check"]
+    assert (found["edges"], found["checked"]) == (8, 8) and found["largest_relative_error"] > 0.25
+    assert "self_check" in cgnn.ok("show", shown.path).out
+    times = cgnn.ok(*asked, "--verify", 100, "--json").json["summary"]
+    assert times["self_check"] == found and times["verify"]["edges"] > 8
+
+
+def test_f14_a_star_of_many_leaves_is_refused_before_the_work(cgnn: FrontDoor) -> None:
+    """100,000 leaves under `exact`, which went on for many minutes: the factors are small, but not a solve for each."""
+    leaves = range(1, 100_001)
+    import_edges(cgnn, "star", [*((0, leaf) for leaf in leaves), *((leaf, 0) for leaf in leaves)])
+    asked = ("commute", "--dataset", "star", "--method", "none", "--solver", "exact", "--memory-limit", "4G")
+    line = cgnn.fails(7, *asked)
+    assert "GiB of memory for 100001 states" in line and "with sparse factors it may take 3 minutes" in line
+    assert "--solver series" in line
+
+
+def test_case_36_ranks_and_solvers_that_do_not_fit(cgnn: FrontDoor) -> None:
+    """A rank beyond the walk's is lowered with a warning, one below 1 is refused, and the residual is recorded."""
+    import_edges(cgnn, "three", [(0, 1), (1, 2), (2, 0)])
+    found = cgnn.ok("commute", "--dataset", "three", "--rank", 5, "--json").json
+    assert found["summary"]["rank"] == 2 and 0 <= found["summary"]["svd_residual"] < 1e-8
+    assert any("--rank 5 is more than this walk has; 2 was used" in warning for warning in found["warnings"])
+    for rank in (0, -1):
+        assert "--rank must be at least 1" in cgnn.fails(2, "commute", "--dataset", "three", "--rank", rank)
+    import_edges(cgnn, "parted", [(0, 1, 1), (1, 0, 1), (1, 2, 1e-20), (2, 1, 2e-20), (2, 3, 1), (3, 2, 1)])
+    for solver in SOLVERS:
+        line = cgnn.fails(8, "commute", "--dataset", "parted", "--method", "none", "--solver", solver)
+        assert "did not converge" in line and "limit" in line
+
+
+def test_case_37_a_walk_that_hardly_visits_a_state(cgnn: FrontDoor) -> None:
+    """A path of 100,000 nodes, and one along which pi falls to 1e-28: the residual and the minimum are kept, and no
+    weight is infinite. What underflows or is not certified is refused."""
+    long = weighted_path(100_000, 0.01).tocoo()
+    import_edges(cgnn, "long", zip(long.row.tolist(), long.col.tolist(), long.data.tolist(), strict=True))
+    import_edges(cgnn, "short", [(i, i + 1, 1) for i in range(60)] + [(i + 1, i, 3) for i in range(60)])
+    for name, least in (("long", 1e-8), ("short", 1e-30)):
+        walk = cgnn.ok("dilap", "--dataset", name, "--method", "none", "--json").json["summary"]
+        assert walk["perron_residual"] <= 1e-10 and walk["perron_correction"] <= 1e-6
+        assert least < walk["perron_minimum"] < 300 * least
+    for name, *options in (("long", "pi-only", "--proximity", "inverse"), ("short", "exact"), ("short", "series")):
+        found = elements(cgnn, cgnn.ok("commute", "--dataset", name, "--method", "none", "--solver", *options).path)
+        for part in ("weight_out", "weight_in", "hitting", "hitting_back", "commute"):
+            assert np.isfinite(found[part]).all() and (found[part] >= 0).all(), (name, part)
+    import_edges(cgnn, "steep", [(i, i + 1, 1) for i in range(400)] + [(i + 1, i, 1e3) for i in range(400)])
+    line = cgnn.fails(8, "commute", "--dataset", "steep", "--method", "none", "--solver", "pi-only")
+    assert "the Perron vector" in line
+
+
+def test_case_38_weights_that_underflow_and_scores_below_zero(cgnn: FrontDoor) -> None:
+    """exp(-C) is 0 in doubles for most edges; the weights are those of long doubles, and what collapses is counted."""
+    result = cgnn.ok(*DEMO, "--solver", "exact", "--json").json
+    times = elements(cgnn, result["artifact"])
+    assert np.mean(np.exp(-times["commute"]) == 0) > 0.8
+    for rows, weights in ((times["source"], times["weight_out"]), (times["target"], times["weight_in"])):
+        nearest = row_minimum(times["commute"], rows, 1500)[rows]
+        expected = np.exp(-(times["commute"] - nearest).astype(np.longdouble))
+        np.testing.assert_allclose(weights, expected, rtol=1e-10, atol=1e-300)
+        assert (weights[times["commute"] == nearest] == 1).all()
+    summary = result["summary"]
+    assert 1 <= summary["effective_neighbours_out"]["mean"] < summary["effective_neighbours_out"]["neighbours"]
+    scores = cgnn.ok(*DEMO, "--form", "random-walk", "--json").json
+    found = elements(cgnn, scores["artifact"])
+    assert scores["summary"]["negative_commute"] == (found["commute"] < 0).sum() > 0
+    negative = (found["hitting"] < 0).sum() + (found["hitting_back"] < 0).sum()
+    assert scores["summary"]["negative_hitting"] == negative
+    assert np.isfinite(found["weight_out"]).all() and found["weight_out"].max() == 1
+    assert "need" in cgnn.fails(8, *DEMO, "--form", "random-walk", "--proximity", "inverse")
 
 
 def test_dry_runs_name_the_solver(cgnn: FrontDoor) -> None:

@@ -271,7 +271,7 @@ def test_a_stopped_sweep_saves_its_state_and_exits_with_75() -> None:
     assert len(list(Path("store/partial").glob("*.h5"))) == 2
 
 
-def test_failures_are_shown_and_only_all_of_them_fail_the_sweep(cgnn: FrontDoor) -> None:
+def test_case_25_failures_are_shown_and_only_all_of_them_fail_the_sweep(cgnn: FrontDoor) -> None:
     diverging = ("--set", "train.lr=1e11,1e10", "--epochs", 50)
     options = ("sweep", "--dataset", "demo", "--solver", "pi-only", "--hidden", 4, "--split", 0, "--split", 1)
     message = cgnn.fails(8, *options, *diverging, "--quiet")

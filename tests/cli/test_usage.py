@@ -60,12 +60,6 @@ def test_a_group_without_a_command_shows_its_help(cgnn: FrontDoor) -> None:
         assert result.code == 2 and "Usage: cgnn" in result.out + result.err and "error" not in result.err
 
 
-def test_a_full_disk_behind_standard_output() -> None:
-    script = f'"{sys.executable}" -m cgnn_cli data list > /dev/full'
-    process = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
-    assert process.returncode == 7 and process.stderr.startswith("error: no room to write")
-
-
 def test_exit_codes_are_unique() -> None:
     codes = [error.exit_code for error in CgnnError.__subclasses__()]
     assert len(set(codes)) == len(codes) and set(codes) <= set(EXIT_CODES)

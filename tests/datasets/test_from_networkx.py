@@ -61,5 +61,5 @@ def test_what_is_missing_is_named() -> None:
     with pytest.raises(DataError, match="same length"):
         graph_from_networkx(network, features=["age"])
     network["u"]["v"]["weight"] = 0.0
-    with pytest.raises(DataError, match="above 0"):
+    with pytest.raises(DataError, match="between 1e-150 and"):
         graph_from_networkx(network)

@@ -61,7 +61,7 @@ SECTIONS = {
     "batch-jobs.md": ("Stores and disks", "Scripts", "Nodes without internet", "GPU"),
     "python-api.md": ("Functions", "A workspace"),
     "pyg.md": ("Example", "Directions", "AddCommuteTimes", "CGNNConv", "Conversions"),
-    "cache.md": ("List, find, verify", "Free space", "Carry artifacts to another machine"),
+    "cache.md": ("List, find, verify", "What cgnn touches", "Free space", "Carry artifacts to another machine"),
     "sweep.md": ("Random search", "A sweep in a file", "Shards", "Presets"),
     "explain.md": ("The columns", "The prediction", "A figure"),
     "diagnose.md": ("The figures", "The verdict"),
@@ -102,9 +102,16 @@ SECTIONS = {
         "Labels",
         "Splits",
         "Errors",
+        "Large files",
         "Predict and export",
     ),
-    "exit-codes.md": ("Exit codes", "Standard output and standard error", "The JSON object"),
+    "exit-codes.md": (
+        "Exit codes",
+        "Signals",
+        "Standard output and standard error",
+        "Files that you name",
+        "The JSON object",
+    ),
     "method.md": (
         "rewire",
         "dilap",
@@ -539,6 +546,7 @@ def test_header_and_encodings_are_documented(cgnn: FrontDoor, shared_store: Path
         encodings.STRINGS,
         encodings.CSR,
         encodings.DICT,
+        encodings.PACKED,
     }
     assert f"# Artifact format, version {files.FORMAT_VERSION}\n" in text_of(FORMAT)
 

@@ -6,6 +6,9 @@ import pytest
 
 from cgnn_cli.errors import UpstreamError
 from cgnn_cli.pipeline import STAGES, Step
+from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.locking import claim_lock
+from cgnn_cli.store.store import Store
 from tests.execution.steps import fits_for, heard_by, runner_over, step_for
 
 
@@ -118,3 +121,28 @@ def test_a_figure_of_a_graph_is_known_without_writing_it() -> None:
     Path("store/graph", f"{graph.key}.json").unlink(missing_ok=True)
     assert runner_over().graph_figure(graph, "splits") == 5
     assert not runner.store.path("graph", graph.key).exists()
+
+
+def test_what_a_clean_up_removes_again_and_again_is_read_under_its_lock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process makes it anew each time, and each time a clean-up removes it right after it was found."""
+    earlier = runner_over()
+    earlier.obtain(step_for(earlier, "rewire"))
+    runner, find = runner_over(), Store.find
+    step = step_for(runner, "rewire")
+    path = runner.store.path("rewire", step.key)
+    content, swept = path.read_bytes(), []
+
+    def find_then_sweep(store: Store, stage: str, key: str) -> Header | None:
+        if stage == "rewire" and not path.exists():
+            path.write_bytes(content)
+        header = find(store, stage, key)
+        if stage == "rewire":
+            with claim_lock(store.lock_path(stage, key)) as free:
+                if free:
+                    path.unlink()
+                    swept.append(path)
+        return header
+
+    monkeypatch.setattr(Store, "find", find_then_sweep)
+    assert runner.data(step).adjacency.shape == (1500, 1500)
+    assert swept and heard_by(runner).computed("rewire") == 0

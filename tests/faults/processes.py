@@ -1,6 +1,7 @@
 """Real processes that run `cgnn`, whole or with a patch that makes something go wrong inside them."""
 
 import json
+import signal
 import subprocess
 import sys
 import time
@@ -10,12 +11,20 @@ from os import environ
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store import artifact as files
 
 DEADLINE = 90.0
 TINY = ("--dataset", "tiny", "--store", "store")
 COMMUTE = ("commute", *TINY, "--solver", "exact", "--json")
+# Root may write anywhere, unless the process gives up its capabilities (capset, version 3, all sets empty).
+WITHOUT_PRIVILEGES = """
+import ctypes
+header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+assert ctypes.CDLL(None).capset(header, nothing) == 0
+"""
 
 
 @dataclass(frozen=True)
@@ -34,14 +43,18 @@ class Finished:
         return value
 
 
+def program(patch: str) -> str:
+    """The code of a process that runs a patch and then `cgnn`."""
+    return f"{patch}\nfrom cgnn_cli.__main__ import main\nmain()"
+
+
 def start(
     *arguments: object, patch: str = "", stdout: int = subprocess.PIPE, environment: dict[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """Start `cgnn`; `patch` is Python code that runs before it, in its process."""
-    code = f"{patch}\nfrom cgnn_cli.commands.main import main\nmain()"
-    program = ["-c", code] if patch else ["-m", "cgnn_cli"]
+    how = ["-c", program(patch)] if patch else ["-m", "cgnn_cli"]
     return subprocess.Popen(
-        [sys.executable, *program, *map(str, arguments)],
+        [sys.executable, *how, *map(str, arguments)],
         stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
@@ -85,6 +98,20 @@ def wait_for(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < limit, "it never happened"
         time.sleep(0.01)
+
+
+def pending(process: psutil.Process, number: int) -> bool:
+    """Whether a signal has not reached a process yet."""
+    status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    masks = [int(line.split()[1], 16) for line in status if line.startswith(("SigPnd", "ShdPnd"))]
+    return any(mask >> (number - 1) & 1 for mask in masks)
+
+
+def send_twice(process: psutil.Process) -> None:
+    """Two Ctrl-C, the second when the first has been delivered, even if no Python code has run since."""
+    process.send_signal(signal.SIGINT)
+    wait_for(lambda: not pending(process, signal.SIGINT))
+    process.send_signal(signal.SIGINT)
 
 
 def artifacts_of(store: Path, stage: str = "*") -> list[Path]:

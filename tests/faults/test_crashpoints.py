@@ -19,6 +19,8 @@ from tests.faults.processes import (
 from tests.front_door import FrontDoor
 
 AFTER_THE_RENAME = POINTS[POINTS.index("renamed") :]
+BEFORE_THE_RENAME = POINTS[: POINTS.index("renamed")]
+KILLS = len(POINTS) + 2 + 1  # kills at crash points, over the tests of this file
 
 
 def test_the_points_are_the_steps_of_publishing() -> None:
@@ -34,10 +36,22 @@ def test_the_points_are_the_steps_of_publishing() -> None:
     )
 
 
-@pytest.mark.parametrize("point", POINTS)
-def test_killed_while_publishing_commute(
+@pytest.mark.parametrize("point", BEFORE_THE_RENAME)
+def test_case_01_killed_while_writing(
     point: str, template: Path, upstream: Path, payloads: dict[str, str], cgnn: FrontDoor
 ) -> None:
+    kill_and_go_on(point, template, upstream, payloads, cgnn)
+
+
+@pytest.mark.parametrize("point", AFTER_THE_RENAME)
+def test_case_02_killed_between_rename_and_record(
+    point: str, template: Path, upstream: Path, payloads: dict[str, str], cgnn: FrontDoor
+) -> None:
+    kill_and_go_on(point, template, upstream, payloads, cgnn)
+
+
+def kill_and_go_on(point: str, template: Path, upstream: Path, payloads: dict[str, str], cgnn: FrontDoor) -> None:
+    """Kill a real process at a point; what it left is whole or not there, and the next run ends as if undisturbed."""
     killed = run(*COMMUTE, CGNN_CRASH_AT=point)
     assert killed.code == -signal.SIGKILL and killed.out == ""
     assert_nothing_half_written(upstream)
@@ -57,7 +71,7 @@ def test_killed_while_publishing_commute(
 
 
 @pytest.mark.parametrize("point", ["half-written", "renamed"])
-def test_killed_while_publishing_the_first_artifact_of_a_store(
+def test_case_01_killed_while_publishing_the_first_artifact_of_a_store(
     point: str, payloads: dict[str, str], cgnn: FrontDoor
 ) -> None:
     edges, labels = write_graph(Path())

@@ -20,7 +20,8 @@ from cgnn_cli.graph import Graph
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.models.parts.propagate import Propagator
 from cgnn_cli.pipeline import STAGES, CheckpointConfig, FitConfig, ScoresConfig, Step
-from tests.faults.processes import Finished, artifacts_of, finish, payload_of, run, start, wait_for
+from tests.faults.processes import Finished, artifacts_of, finish, payload_of, run, send_twice, start, wait_for
+from tests.faults.soak import soak
 
 TRAIN = ("train", "--dataset", "demo", "--hidden", 8, "--split", 0, "--split", 1, "--split", 2, "--json", "--quiet")
 SHORT = ("--epochs", 5)
@@ -88,7 +89,9 @@ def test_provenance_names_the_command_of_the_user(temporary: Path) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 75), (signal.SIGUSR1, 75), (signal.SIGINT, 130)])
-def test_signals_stop_all_workers_with_their_state_saved(number: signal.Signals, code: int, temporary: Path) -> None:
+def test_case_15_signals_stop_all_workers_with_their_state_saved(
+    number: signal.Signals, code: int, temporary: Path
+) -> None:
     stopped, workers = interrupted(number)
     assert (stopped.code, stopped.out) == (code, ""), stopped
     assert "Traceback" not in stopped.err and "run the same command again" in stopped.err
@@ -112,7 +115,42 @@ def test_workers_end_when_their_parent_is_killed(temporary: Path) -> None:
     assert len(list(Path("store/partial").glob("*.h5"))) == 2
 
 
-def test_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
+def test_case_15_workers_that_are_signalled_themselves_save_their_state(temporary: Path) -> None:
+    """A scheduler signals every process of a job."""
+    process = start(*TRAIN, *LONG, "--store", "store", "--jobs", 2)
+    wait_for(lambda: sum(count > 3 for count in epochs_in("store")) == 2)
+    for worker in workers_of(process):
+        worker.terminate()
+    result = finish(process)
+    assert (result.code, result.out) == (75, ""), result
+    assert len(list(Path("store/partial").glob("*.h5"))) == 2
+
+
+def test_case_14_the_second_ctrl_c_ends_the_workers_too(temporary: Path) -> None:
+    """Their epochs take for ever: nothing is saved in them, and nobody waits for that."""
+    endless = """
+import os, subprocess, sys
+import cgnn_cli.execution.pool as pool
+pool.PROGRAM = pool.PROGRAM.replace("main()", '''
+import cgnn_cli.stages.train as train, signal
+def endless(*values):
+    open(f"there-{os.getpid()}", "w").close()
+    while True:
+        signal.pause()
+import os
+train.run_epoch = endless
+main()
+''')
+"""
+    process = start(*TRAIN, *LONG, "--store", "store", "--jobs", 2, patch=endless)
+    wait_for(lambda: len(list(Path().glob("there-*"))) == 2)
+    workers = workers_of(process)
+    send_twice(psutil.Process(process.pid))
+    assert finish(process).code == 130
+    wait_for(lambda: not any(worker.is_running() for worker in workers))
+
+
+def test_case_25_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
     process = start(*TRAIN, *LONG, "--store", "store", "--jobs", 2)
     wait_for(lambda: sum(count > 3 for count in epochs_in("store")) == 2)
     workers_of(process)[0].kill()
@@ -121,6 +159,14 @@ def test_a_killed_worker_is_one_clear_error(temporary: Path) -> None:
     assert len(result.err.splitlines()) == 1
     assert "a worker process was killed" in result.err and "run the same command again" in result.err
     assert len(list(Path("store/partial").glob("*.h5"))) == 2
+
+
+def test_case_25_killed_workers_and_drivers_lose_nothing_beside_gc_and_verify(tmp_path: Path) -> None:
+    """The fast form of `make soak`."""
+    tally = soak(tmp_path, 8, iter([(1, "worker"), (2, "driver")]))
+    assert (tally.workers_killed, tally.drivers_killed) == (1, 1)
+    assert (tally.lost, tally.left_running, tally.complaints) == (0, 0, [])
+    assert tally.rounds >= 2 and tally.gc_runs and tally.verify_runs
 
 
 def test_errors_of_a_worker_keep_their_message_and_code(temporary: Path) -> None:

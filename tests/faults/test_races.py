@@ -87,14 +87,14 @@ def misses(results: list[Finished], stage: str) -> int:
     return sum(row["stage"] == stage and row["cache"] == "miss" for row in rows)
 
 
-def test_eight_processes_with_locks_compute_each_stage_once(fresh: Path, payloads: dict[str, str]) -> None:
+def test_case_07_eight_processes_with_locks_compute_each_stage_once(fresh: Path, payloads: dict[str, str]) -> None:
     results = race(8, START_TOGETHER)
     assert_all_made_the_same(results, payloads["commute"])
     assert [misses(results, stage) for stage in ("rewire", "dilap", "commute")] == [1, 1, 1]
     assert sorted(result.json["cache"] for result in results) == ["hit"] * 7 + ["miss"]
 
 
-def test_eight_processes_without_locks_all_publish_and_all_succeed(upstream: Path, payloads: dict[str, str]) -> None:
+def test_case_08_eight_processes_without_locks_all_succeed(upstream: Path, payloads: dict[str, str]) -> None:
     results = race(8, NO_LOCKS + PUBLISH_TOGETHER)
     assert_all_made_the_same(results, payloads["commute"])
     assert misses(results, "commute") == 8
@@ -125,7 +125,7 @@ def holder(upstream: Path) -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def test_lock_of_a_killed_holder_is_free(holder: subprocess.Popen[str], payloads: dict[str, str]) -> None:
+def test_case_09_the_lock_of_a_killed_holder_is_free(holder: subprocess.Popen[str], payloads: dict[str, str]) -> None:
     busy = run(*COMMUTE, "--lock-timeout", 0.1)
     owner = f"{os.uname().nodename}:{holder.pid}"
     assert (busy.code, busy.out) == (6, "")

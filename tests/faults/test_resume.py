@@ -1,6 +1,7 @@
 """Training stopped by real signals at random epochs goes on and ends with the same bits."""
 
 import contextlib
+import dataclasses
 import json
 import random
 import signal
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from cgnn_cli.store import artifact as files
+from cgnn_cli.store.artifact import Artifact
 from tests.front_door import run_process
 
 EPOCHS = 60
@@ -71,7 +73,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.mark.parametrize("number", CODES)
-def test_interrupted_equals_uninterrupted(undisturbed: str, number: signal.Signals) -> None:
+def test_case_15_interrupted_equals_uninterrupted(undisturbed: str, number: signal.Signals) -> None:
     epoch = random.Random(int(number)).randrange(2, EPOCHS // 2)
     stopped = interrupt("store", number, epoch)
     assert stopped.returncode == CODES[number], stopped
@@ -103,20 +105,61 @@ def test_a_training_that_is_stopped_before_it_has_seen_a_label_goes_on() -> None
         np.testing.assert_array_equal(weights, fit_weights("store")[name])
 
 
-def test_another_thread_count_is_said_and_restart_begins_anew(undisturbed: str) -> None:
+def saved_state() -> Path:
+    """Where a training that is stopped after some epochs has left its state."""
     assert interrupt("store", signal.SIGTERM, 5).returncode == 75
-    saved = next(Path("store/partial").glob("*.h5")).read_bytes()
+    (path,) = Path("store/partial").glob("*.h5")
+    return path
+
+
+def test_case_16_another_thread_count_is_said_and_restart_begins_anew(undisturbed: str) -> None:
+    partial = saved_state()
+    saved = partial.read_bytes()
     other = run_process(*TRAIN, "--store", "store", "--threads", 2)
     assert other.returncode == 0
     assert "begun with 1 threads and goes on with 2" in other.stderr
+    assert json.loads(other.stdout)["stages"][-2]["key"] == partial.stem
 
-    key = json.loads(other.stdout)["stages"][-2]["key"]
-    partial = Path("store/partial") / f"{key}.h5"
     partial.write_bytes(saved)
     anew = run_process(*TRAIN, "--store", "store", "--force", "--restart")
     assert anew.returncode == 0 and "going on" not in anew.stderr
     for name, weights in fit_weights(undisturbed).items():
         np.testing.assert_array_equal(weights, fit_weights("store")[name])
+
+
+def test_case_16_another_number_of_jobs_changes_no_bit(undisturbed: str) -> None:
+    """Begun alone, ended by a worker beside another: one thread each."""
+    saved_state()
+    together = run_process(*TRAIN, "--split", 1, "--jobs", 2, "--store", "store")
+    assert together.returncode == 0 and "going on with" in together.stderr, together
+    (alone,) = Path(undisturbed).glob("fit/*.h5")
+    assert files.read(Path("store/fit", alone.name)).header.payload == files.read(alone).header.payload
+
+
+def test_case_16_other_versions_of_libraries_are_said(undisturbed: str) -> None:
+    partial = saved_state()
+    artifact = files.read(partial)
+    header = dataclasses.replace(artifact.header, config={**artifact.header.config, "torch": "2.0", "numpy": "1.26"})
+    partial.unlink()
+    files.write_h5(partial, files.sealed(Artifact(header, artifact.elements)))
+    resumed = run_process(*TRAIN, "--store", "store")
+    assert resumed.returncode == 0
+    assert "going on with" in resumed.stderr and "begun with other versions of numpy, torch" in resumed.stderr
+    for name, weights in fit_weights(undisturbed).items():
+        np.testing.assert_array_equal(weights, fit_weights("store")[name])
+
+
+def test_case_16_the_state_of_another_run_is_refused(undisturbed: str) -> None:
+    """A state is copied to the name of a run with other options: it is not gone on from, and that is said."""
+    partial = saved_state()
+    other = (*TRAIN, "--lr", 0.02, "--store", "store")
+    key = json.loads(run_process(*other).stdout)["stages"][-2]["key"]
+    fresh = files.read(Path("store/fit", f"{key}.h5")).header.payload
+    partial.rename(partial.with_stem(key))
+    again = run_process(*other, "--force")
+    assert again.returncode == 0 and "going on" not in again.stderr
+    assert f"is not used: it belongs to another run, {partial.stem[:12]}" in again.stderr
+    assert files.read(Path("store/fit", f"{key}.h5")).header.payload == fresh
 
 
 def test_a_damaged_snapshot_is_not_used(undisturbed: str) -> None:

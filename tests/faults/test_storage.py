@@ -1,6 +1,7 @@
 """Disks that are full, read-only, slow to agree or swept clean: a clear error or the right result, never a remnant."""
 
 import errno
+import fcntl
 import os
 import shutil
 import stat
@@ -19,6 +20,7 @@ from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 from tests.faults.processes import (
     COMMUTE,
+    WITHOUT_PRIVILEGES,
     artifacts_of,
     assert_nothing_half_written,
     payload_of,
@@ -28,12 +30,6 @@ from tests.faults.processes import (
 from tests.front_door import FrontDoor
 from tests.store.samples import sample
 
-# Root may write anywhere, unless the process gives up its capabilities (capset, version 3, all sets empty).
-WITHOUT_PRIVILEGES = """
-import ctypes
-header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
-assert ctypes.CDLL(None).capset(header, nothing) == 0
-"""
 SWEEP = """
 import resource, sys
 from pathlib import Path
@@ -61,7 +57,7 @@ def files_in(store: Path) -> set[Path]:
 # --- full ------------------------------------------------------------------------------------------------------------
 
 
-def test_full_disk_ends_a_real_process_with_7_and_leaves_nothing(
+def test_case_04_a_full_disk_ends_a_real_process_with_7_and_leaves_nothing(
     upstream: Path, payloads: dict[str, str], cgnn: FrontDoor
 ) -> None:
     before = files_in(upstream)
@@ -75,7 +71,7 @@ def test_full_disk_ends_a_real_process_with_7_and_leaves_nothing(
     assert payload_of(cgnn.ok(*COMMUTE).json["artifact"]) == payloads["commute"]
 
 
-def test_wherever_the_disk_fills_up_it_is_an_error_or_a_whole_artifact() -> None:
+def test_case_04_wherever_the_disk_fills_up_it_is_an_error_or_a_whole_artifact() -> None:
     """At any size of the file: HDF5 must neither crash nor leave a file that looks finished."""
     limits = [0, 1, 100, 800, 2000, 4000, 8000, 16_000, 20_000, 1_000_000]
     process = subprocess.run(
@@ -135,7 +131,7 @@ def read_only(full: Path) -> Iterator[Path]:
         path.chmod(0o755)
 
 
-def test_read_only_store_gives_hits_and_refuses_misses_before_any_work(read_only: Path) -> None:
+def test_case_12_a_read_only_store_gives_hits_and_refuses_misses_before_any_work(read_only: Path) -> None:
     before = files_in(read_only)
     assert run(*COMMUTE, patch=WITHOUT_PRIVILEGES).json["cache"] == "hit"
     miss = run(*COMMUTE, "--proximity", "inverse", patch=WITHOUT_PRIVILEGES)
@@ -153,7 +149,7 @@ def test_a_store_that_cannot_be_made_is_a_resource_error(cgnn: FrontDoor) -> Non
 
 
 @pytest.mark.parametrize("failures", [1, 2])
-def test_stale_handles_are_tried_again(failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_11_stale_handles_are_tried_again(failures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store, replace, left = Store(tmp_path / "store"), os.replace, [failures]
 
     def stale(source: str, target: str) -> None:
@@ -167,7 +163,7 @@ def test_stale_handles_are_tried_again(failures: int, tmp_path: Path, monkeypatc
     assert left == [0] and store.find("commute", header.key) == header
 
 
-def test_a_handle_that_stays_stale_is_a_resource_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_11_a_handle_that_stays_stale_is_a_resource_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path / "store")
     tries = []
 
@@ -181,7 +177,7 @@ def test_a_handle_that_stays_stale_is_a_resource_error(tmp_path: Path, monkeypat
     assert len(tries) == 3 and files_in(store.root) == set()
 
 
-def test_file_and_folder_are_flushed_around_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_03_file_and_folder_are_flushed_around_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[str] = []
     fsync, replace = os.fsync, os.replace
 
@@ -208,7 +204,7 @@ def test_file_and_folder_are_flushed_around_the_rename(tmp_path: Path, monkeypat
     ]
 
 
-def test_published_files_are_read_without_the_lock_of_hdf5(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_case_10_published_files_are_read_without_the_lock_of_hdf5(full: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """HDF5's lock is refused on some network disks (errno 11, 37 or 524)."""
     opened: list[object] = []
     original = h5py.File
@@ -219,15 +215,41 @@ def test_published_files_are_read_without_the_lock_of_hdf5(full: Path, monkeypat
             super().__init__(name, *arguments, **options)
 
     monkeypatch.setattr(h5py, "File", Watched)
-    files.read(artifacts_of(full, "commute")[0])
+    (path,) = artifacts_of(full, "commute")
+    with open(path, "rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)  # HDF5 is refused its lock, as on those disks
+        with pytest.raises(BlockingIOError):
+            original(path, "r", locking=True)
+        files.read(path)
     assert opened == [False]
+
+
+def test_case_11_a_damaged_file_that_cannot_be_moved_does_not_stop_the_work(
+    full: Path, payloads: dict[str, str]
+) -> None:
+    """As where quarantine lies on another disk (EXDEV), or the disk refuses to rename."""
+    (path,) = artifacts_of(full, "commute")
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-9])
+    crossing = """
+import errno, os
+replace = os.replace
+def cross(source, target):
+    if "quarantine" in str(target):
+        raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+    replace(source, target)
+os.replace = cross
+"""
+    result = run(*COMMUTE, patch=crossing)
+    assert result.json["cache"] == "miss" and "damaged cache entry ignored" in result.err
+    assert payload_of(path) == payloads["commute"]
 
 
 # --- swept clean while in use ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("damage", ["vanished", "truncated"])
-def test_an_input_that_vanishes_after_it_was_found_is_made_again(
+def test_case_13_an_input_that_vanishes_after_it_was_found_is_made_again(
     damage: str, upstream: Path, payloads: dict[str, str], cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     find = Store.find
@@ -248,7 +270,7 @@ def test_an_input_that_vanishes_after_it_was_found_is_made_again(
     assert [payload_of(path) for path in swept] == [payloads["dilap"]]
 
 
-def test_a_store_that_is_deleted_between_two_commands_is_made_again(cgnn: FrontDoor) -> None:
+def test_case_13_a_store_that_is_deleted_between_two_commands_is_made_again(cgnn: FrontDoor) -> None:
     command = ("rewire", "--dataset", "demo", "--store", "store", "--json")
     first = cgnn.ok(*command).json
     shutil.rmtree("store")

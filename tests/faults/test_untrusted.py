@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import pathlib
+import pickle
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+import torch
 
 from cgnn_cli.keys import canonical_json
 from cgnn_cli.pipeline import COMMANDS, STAGES
@@ -46,7 +48,7 @@ def element(file: h5py.File, name: str, item: h5py.Dataset | None = None) -> Non
 
 @pytest.mark.parametrize("given", ORDER)
 @pytest.mark.parametrize("target", COMMANDS)
-def test_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Path, cgnn: FrontDoor) -> None:
+def test_case_22_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Path, cgnn: FrontDoor) -> None:
     (path,) = artifacts_of(full, given)
     command = (target, "--input", path, "--store", full)
     if given not in ("operators", "fit") and ORDER.index(given) < ORDER.index(target):
@@ -57,7 +59,7 @@ def test_every_ordered_pair_of_stage_and_input(target: str, given: str, full: Pa
     assert artifacts_of(full) == before
 
 
-def test_artifacts_of_two_graphs_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
+def test_case_23_artifacts_of_two_graphs_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
     edges, labels = write_graph(Path(), seed=1)
     other = cgnn.ok("data", "import", "other", "--edges", edges, "--labels", labels, "--store", full, "--json").json
     (graph,), (commute,) = (
@@ -68,7 +70,7 @@ def test_artifacts_of_two_graphs_are_not_mixed(full: Path, cgnn: FrontDoor) -> N
         assert "different graphs" in message and graph.stem[:12] in message and other["key"][:12] in message
 
 
-def test_artifacts_of_two_chains_of_one_graph_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
+def test_case_23_artifacts_of_two_chains_of_one_graph_are_not_mixed(full: Path, cgnn: FrontDoor) -> None:
     (commute,) = artifacts_of(full, "commute")
     tiny = ("--dataset", "tiny", "--store", full)
     for other in (
@@ -94,13 +96,13 @@ def test_an_artifact_without_its_graph_names_what_is_missing(full: Path, cgnn: F
 # --- versions and foreign files --------------------------------------------------------------------------------------
 
 
-def test_newer_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
+def test_case_19_a_newer_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
     newer = crafted(artifacts_of(full, "dilap")[0], lambda file: file.attrs.modify("encoding-version", "3"))
     message = cgnn.fails(4, "commute", "--input", newer, "--store", full)
-    assert "artifact format 3, this cgnn reads up to 1" in message and "upgrade" in message
+    assert "artifact format 3, this cgnn reads up to 2" in message and "upgrade" in message
 
 
-def test_newer_npz_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
+def test_case_19_a_newer_npz_format_says_upgrade(full: Path, cgnn: FrontDoor) -> None:
     artifact = sample("dilap")
     text = {"type": "cgnn-dilap", "version": 3, "header": artifact.header.to_json(), "header-sha256": ""}
     np.savez("newer.npz", **{files.NPZ_HEADER: np.frombuffer(json.dumps(text).encode(), dtype=np.uint8)})  # type: ignore[arg-type]
@@ -249,7 +251,7 @@ REFUSALS: dict[Callable[[h5py.File], object], str] = {
 
 
 @pytest.mark.parametrize(("change", "reason"), REFUSALS.items(), ids=[change.__name__ for change in REFUSALS])
-def test_crafted_hdf5_is_refused(
+def test_case_28_crafted_hdf5_is_refused(
     change: Callable[[h5py.File], object], reason: str, full: Path, cgnn: FrontDoor
 ) -> None:
     path = crafted(artifacts_of(full, "dilap")[0], change)
@@ -263,7 +265,7 @@ def test_crafting_changes_nothing_by_itself(full: Path, cgnn: FrontDoor) -> None
     cgnn.ok("commute", "--input", path, "--store", full)
 
 
-def test_a_header_cannot_name_files_outside_of_the_store(full: Path, cgnn: FrontDoor) -> None:
+def test_case_29_a_header_cannot_name_files_outside_of_the_store(full: Path, cgnn: FrontDoor) -> None:
     victim = Path("victim.h5")
     victim.write_bytes(b"precious")
     artifact = sample("rewire", inputs={"graph": "../../victim"})
@@ -298,24 +300,38 @@ def npz_with(extra: dict[str, np.ndarray], stage: str = "dilap") -> Path:
     return Path("evil.npz")
 
 
-def test_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
+def test_case_27_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
     path = npz_with({"perron": np.array([Payload()], dtype=object)})
     for command in (("commute", "--input", path), ("show", path), ("export", path, "--to", "npz", "--output", "o.npz")):
         assert "evil.npz" in cgnn.fails(5, *command)
     assert not Path("executed").exists()
 
 
-def test_object_arrays_for_the_header_are_never_unpickled(cgnn: FrontDoor) -> None:
+def test_case_27_object_arrays_for_the_header_are_never_unpickled(cgnn: FrontDoor) -> None:
     np.savez("evil.npz", **{files.NPZ_HEADER: np.array([Payload()], dtype=object)})  # type: ignore[arg-type]
     cgnn.fails(5, "show", "evil.npz")
     assert not Path("executed").exists()
 
 
-def test_imported_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
+def test_case_27_imported_object_arrays_are_never_unpickled(cgnn: FrontDoor) -> None:
     np.save("evil.npy", np.array([Payload(), Payload()], dtype=object), allow_pickle=True)
     np.savez("evil.npz", edges=np.array([Payload()], dtype=object))
     for name in ("evil.npy", "evil.npz"):
         cgnn.fails(3, "data", "import", "mine", "--edges", name)
+    assert not Path("executed").exists()
+
+
+@pytest.mark.parametrize("role", ["edges", "features", "labels", "splits"])
+@pytest.mark.parametrize("name", ["evil.pt", "evil.pkl"])
+def test_case_27_files_of_torch_and_pickle_are_refused(name: str, role: str, cgnn: FrontDoor) -> None:
+    torch.save(Payload(), "evil.pt")
+    Path("evil.pkl").write_bytes(pickle.dumps(Payload()))
+    Path("edges.csv").write_text("0,1\n1,2\n2,0\n")
+    Path("labels.csv").write_text("0,a\n1,b\n2,a\n")
+    named = {"edges": "edges.csv", "labels": "labels.csv", role: name}
+    given = [word for each, file in named.items() for word in (f"--{each}", file)]
+    assert name in cgnn.fails(3, "data", "import", "mine", *given)
+    assert name in cgnn.fails(5, "show", name)
     assert not Path("executed").exists()
 
 

@@ -31,14 +31,14 @@ def test_the_golden_files_are_small() -> None:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_both_formats_of_every_stage_are_read_and_hold_the_same(store: Path, stage: str) -> None:
+def test_case_20_both_formats_of_every_stage_are_read_and_hold_the_same(store: Path, stage: str) -> None:
     (stored,) = (store / stage).glob("*.h5")
     one, other = files.read(stored), files.read(GOLDEN / "npz" / f"{stage}.npz")
     assert one.header == other.header
     assert Store(store).find(stage, one.header.key) == one.header
 
 
-def test_the_same_command_finds_everything(cgnn: FrontDoor, store: Path) -> None:
+def test_case_20_the_same_command_finds_everything(cgnn: FrontDoor, store: Path) -> None:
     result = cgnn.ok(*COMMAND, "--store", store, "--json").json
     missed = [row["stage"] for row in result["stages"] if row["cache"] != "hit"]
     first = min((list(STAGES).index(stage) for stage in CHANGED), default=len(STAGES))
@@ -47,7 +47,19 @@ def test_the_same_command_finds_everything(cgnn: FrontDoor, store: Path) -> None
         assert result["key"] == next((GOLDEN / "store" / "eval").glob("*.h5")).stem
 
 
-def test_a_dry_run_says_the_same(cgnn: FrontDoor, store: Path) -> None:
+def test_case_20_every_command_of_the_store_takes_it(cgnn: FrontDoor, store: Path) -> None:
+    before = {path: path.read_bytes() for path in store.rglob("*.h5")}
+    where = ("--store", store, "--json")
+    assert {row["result"] for row in cgnn.ok("cache", "verify", *where).json["summary"]["verified"]} == {"ok"}
+    assert cgnn.ok("cache", "gc", *where).json["summary"]["kept"] == len(STAGES)
+    assert len(cgnn.ok("cache", "ls", *where).json["summary"]["artifacts"]) == len(STAGES)
+    cgnn.ok("cache", "pack", next((store / "eval").glob("*.h5")).stem, "-o", "old.tar", *where)
+    cgnn.ok("cache", "unpack", "old.tar", "--store", "new")
+    assert cgnn.ok(*COMMAND, "--store", "new", "--json").json["cache"] == "hit" or CHANGED
+    assert {path: path.read_bytes() for path in store.rglob("*.h5")} == before
+
+
+def test_case_20_a_dry_run_says_the_same(cgnn: FrontDoor, store: Path) -> None:
     rows = cgnn.ok(*COMMAND, "--store", store, "--dry-run", "--json").json["stages"]
     assert [row["stage"] for row in rows] == list(STAGES)
     assert CHANGED or {row["cache"] for row in rows} == {"hit"}

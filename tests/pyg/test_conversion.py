@@ -108,7 +108,7 @@ def test_a_mask_for_all_splits_beside_masks_for_each() -> None:
     [
         ({"edge_index": None}, "no edge_index"),
         ({"edge_index": torch.tensor([[0], [7]])}, r"not in 0\.\.2"),
-        ({"edge_weight": torch.tensor([-1.0])}, "above 0"),
+        ({"edge_weight": torch.tensor([-1.0])}, "between 1e-150 and"),
         ({"y": torch.tensor([0.5, 1.0, 2.0])}, "class number"),
         ({"y": torch.tensor([[0, 1, 1], [0, 0, 1]])}, "class number"),
         ({"x": torch.tensor([[1.0], [float("nan")], [2.0]])}, "finite"),

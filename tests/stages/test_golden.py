@@ -62,7 +62,7 @@ def current_numbers() -> dict[str, dict[str, Any]]:
     return {stage: {"algorithm": STAGES[stage].algorithm, **values} for stage, values in numbers.items()}
 
 
-def test_numbers_move_only_with_the_algorithm_version() -> None:
+def test_case_21_numbers_move_only_with_the_algorithm_version() -> None:
     golden = json.loads(GOLDEN.read_text())
     numbers = current_numbers()
     assert set(golden) == set(numbers)

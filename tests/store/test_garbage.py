@@ -93,6 +93,7 @@ def test_fits_that_no_training_has_collected_stay_for_a_day(store: Store) -> Non
 def test_an_artifact_of_a_newer_format_is_not_judged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as later:
         later.setattr(files, "FORMAT_VERSION", files.FORMAT_VERSION + 1)
+        later.setattr(files, "format_version", lambda elements: files.FORMAT_VERSION)
         newer = publish(store, "rewire", 9)
     path = store.path("rewire", newer.key)
     path.with_suffix(".json").unlink()

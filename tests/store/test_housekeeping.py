@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from cgnn_cli.store.housekeeping import (
+    DAMAGED,
+    SOUND,
     artifact_files,
     dataset_names,
     list_store,
@@ -50,8 +52,10 @@ def test_an_artifact_whose_origin_is_lost_has_no_dataset(store: Store) -> None:
 
 
 def test_only_names_that_writers_give_are_temporaries(store: Store) -> None:
-    mine = [store.root / "graph" / ".k.0123456789ab.tmp", store.root / ".k.0123456789ab.tmp"]
-    others = [store.root / "graph" / "k.0123456789ab.tmp", store.root / ".k.tmp", store.root / ".k.0123456789AB.tmp"]
+    key = "a" * 32
+    mine = [store.root / "graph" / f".{key}.0123456789ab.tmp", store.root / ".k.0123456789ab.cgnn.tmp"]
+    others = [store.root / "graph" / name for name in (".k.0123456789ab.tmp", ".k.tmp", "k.0123456789ab.cgnn.tmp")]
+    others += [store.root / f".{key}.0123456789AB.tmp"]
     for path in (*mine, *others):
         path.touch()
     assert sorted(temporaries(store)) == sorted(mine)
@@ -61,8 +65,8 @@ def test_verify_tells_sound_damaged_and_missing(store: Store) -> None:
     path = artifact_files(store)[0]
     place = path.parent.name, path.stem
     path.with_suffix(".json").unlink()
-    assert verify(store, *place) is True and path.with_suffix(".json").exists()
+    assert verify(store, *place) == (SOUND, "") and path.with_suffix(".json").exists()
     path.chmod(0o644)
     path.write_bytes(path.read_bytes()[:-1])
-    assert verify(store, *place) is False and not path.exists()
+    assert verify(store, *place) == (DAMAGED, "") and not path.exists()
     assert verify(store, *place) is None

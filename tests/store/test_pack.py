@@ -87,7 +87,7 @@ def test_a_pack_has_the_bytes_that_0_1_0_wrote(tmp_path: Path) -> None:
     store = Store(Path(shutil.copytree(GOLDEN / "store", tmp_path / "store")))
     header = store.latest("eval")
     assert header is not None
-    pack(store, [("eval", header.key)], Path("golden.tar"))
+    pack(store, [("eval", header.key)], Path("golden.tar"), with_origin=True)
     assert file_sha256(Path("golden.tar")) == "212d6c5de4e620edc5ef1d0b05286eb6e6696dd86646aa3c25c9dd01fe1c4c63"
 
 
@@ -116,7 +116,7 @@ def test_the_good_pack_is_good(cgnn: FrontDoor, packed: Members) -> None:
         "graph\\0123456789abcdef0123456789abcdef.h5",
     ],
 )
-def test_members_with_other_names_are_refused(cgnn: FrontDoor, packed: Members, name: str) -> None:
+def test_case_29_members_with_other_names_are_refused(cgnn: FrontDoor, packed: Members, name: str) -> None:
     write_tar(plain(described({**packed, name: packed[name_of(packed, "graph")]})))
     refused(cgnn)
     assert not Path("../escape.h5").exists() and not Path("/absolute.h5").exists()
@@ -127,7 +127,7 @@ def test_members_with_other_names_are_refused(cgnn: FrontDoor, packed: Members, 
     [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE,
      tarfile.CONTTYPE, tarfile.GNUTYPE_SPARSE],
 )  # fmt: skip
-def test_members_that_are_not_plain_files_are_refused(cgnn: FrontDoor, packed: Members, kind: bytes) -> None:
+def test_case_29_members_that_are_not_plain_files_are_refused(cgnn: FrontDoor, packed: Members, kind: bytes) -> None:
     members = plain(packed)
     for info, _ in members:
         if info.name.startswith("graph"):
@@ -136,7 +136,7 @@ def test_members_that_are_not_plain_files_are_refused(cgnn: FrontDoor, packed: M
     refused(cgnn)
 
 
-def test_a_link_over_a_folder_of_the_store_is_not_followed(cgnn: FrontDoor, packed: Members, tmp_path: Path) -> None:
+def test_case_29_a_link_over_a_folder_is_not_followed(cgnn: FrontDoor, packed: Members, tmp_path: Path) -> None:
     link = tarfile.TarInfo("graph")
     link.type, link.linkname = tarfile.SYMTYPE, str(tmp_path)
     write_tar([(link, b""), *plain(packed)])

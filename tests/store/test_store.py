@@ -16,6 +16,7 @@ from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.disk import file_sha256
 from cgnn_cli.store.elements import checksum
 from cgnn_cli.store.store import Store
+from tests.faults.processes import run
 from tests.front_door import FrontDoor
 from tests.store.samples import ELEMENTS, sample
 
@@ -79,7 +80,7 @@ def test_a_payload_is_filled_in_by_publishing_not_by_the_caller(store: Store) ->
     assert store.publish(Artifact(lying, artifact.elements)) == artifact.header
 
 
-def test_a_copied_and_touched_store_has_all_the_same_hits(store: Store) -> None:
+def test_case_18_a_copied_and_touched_store_has_all_the_same_hits(store: Store) -> None:
     headers = [publish(store, stage="dilap"), publish(store), publish(store, config={"solver": "svd"})]
     store.set_dataset("mine", {"key": headers[0].key, "content": "c"})
     store.remember_latest("commute", headers[1].key)
@@ -90,6 +91,32 @@ def test_a_copied_and_touched_store_has_all_the_same_hits(store: Store) -> None:
     for header in headers:
         assert copy.find(header.stage, header.key) == header
     assert copy.latest("commute") == headers[1] and copy.dataset("mine") == store.dataset("mine")
+
+
+SKEWED = """
+import datetime, time
+now = time.time
+time.time = lambda: now() + {days} * 86400
+class Skewed(datetime.datetime):
+    @classmethod
+    def now(cls, zone=None):
+        return super().now(zone) + datetime.timedelta(days={days})
+datetime.datetime = Skewed
+"""
+
+
+@pytest.mark.parametrize("days", [-9000, 9000])
+def test_case_18_a_copied_store_on_a_machine_whose_clock_is_wrong(days: int, cgnn: FrontDoor) -> None:
+    command = ("commute", "--dataset", "demo", "--solver", "pi-only", "--json", "--store")
+    key = cgnn.ok(*command, "store").json["key"]
+    shutil.copytree("store", "copy", copy_function=shutil.copyfile)
+    for path in Path("copy").rglob("*"):
+        os.utime(path, (1e9, 1e9))
+    made = run(*command, "copy", patch=SKEWED.format(days=days)).json
+    assert made["key"] == key and {stage["cache"] for stage in made["stages"]} == {"hit"}
+    assert run("cache", "verify", "--store", "copy", patch=SKEWED.format(days=days)).code == 0
+    assert run("cache", "gc", "--store", "copy", patch=SKEWED.format(days=days)).code == 0
+    assert cgnn.ok(*command, "copy").json["cache"] == "hit"
 
 
 def test_the_newest_is_the_last_made_or_asked_for(store: Store) -> None:

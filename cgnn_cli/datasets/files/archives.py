@@ -1,24 +1,28 @@
 """Zip archives, .npz files and gzip streams from outside: checked in full first, and never unpacked onto the disk."""
 
+import contextlib
 import gzip
 import io
-import math
 import re
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
+from scipy.sparse import coo_array, load_npz
 
-from cgnn_cli.datasets.files.arrays import array_hint
+from cgnn_cli.datasets.files.arrays import NUMBER_MEMORY, array_hint
 from cgnn_cli.datasets.files.text_files import GZIP_MAGIC
 from cgnn_cli.datasets.wording import one_line, shorten
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import CgnnError, DataError
+from cgnn_cli.resources import check_reading
+from cgnn_cli.store.elements import check_npy
 
 MEMBER_LIMIT = 8 << 30
+ARRAY_MEMORY = 4  # a byte of an array takes about so many while it is checked and converted
 DEFLATE_RATIO, RATIO_SLACK = 1032, 4096
 ENCRYPTED_FLAGS = 0x1 | 0x40 | 0x2000
 BLOCK_BYTES = 1 << 18
@@ -27,10 +31,10 @@ COPY_HINT = "the file is damaged, or not what its name says: get it again from i
 DANGER_HINT = "such an archive may be made to do harm, so nothing in it is read: get it again from its source"
 
 
-def open_archive(path: Path) -> zipfile.ZipFile:
-    """A zip archive, all members of which are harmless by what it declares of them."""
+def open_archive(path: Path, content: bytes | None = None) -> zipfile.ZipFile:
+    """A zip archive, all members of which are harmless by what it declares of them; its bytes may have been read."""
     try:
-        archive = zipfile.ZipFile(path)
+        archive = zipfile.ZipFile(path if content is None else io.BytesIO(content))
     except Exception as error:  # zipfile promises no set of exceptions for damaged files
         reason = getattr(error, "strerror", None) or one_line(error)
         raise DataError(f"{path} cannot be read as a zip archive: {reason}", COPY_HINT) from error
@@ -72,7 +76,34 @@ def read_npz(path: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
         for name in names:
             if name not in held:
                 raise DataError(f"{path} has no array {shorten(name)}; {_listing(held)}", COPY_HINT)
-        return {name: _read_array(archive, name, path) for name in names}
+        return _read_arrays(archive, names, path)
+
+
+def read_masks(content: bytes, path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an .npz file that are called masks."""
+    with open_archive(path, content) as archive:
+        held = [name.removesuffix(".npy") for name in archive.namelist()]
+        return _read_arrays(archive, [name for name in held if name.rstrip("s").endswith("_mask")], path)
+
+
+def load_matrix(content: bytes, path: Path) -> coo_array:
+    """A scipy sparse matrix of real numbers, checked in full: indices out of range would crash later."""
+    with open_archive(path, content) as archive:
+        members = [name for name in archive.namelist() if name.endswith(".npy")]
+        check_reading(path, NUMBER_MEMORY * sum(_check_member(archive, name, path) for name in members))
+    try:
+        matrix: Any = load_npz(io.BytesIO(content))
+        if matrix.format in ("csr", "csc", "bsr"):
+            matrix.check_format(full_check=True)
+        matrix = coo_array(matrix)
+    except Exception as error:  # as above
+        hint = "save the matrix with scipy.sparse.save_npz; " + array_hint(error)
+        raise DataError(f"{path} cannot be read as a scipy sparse matrix: {one_line(error)}", hint) from error
+    if matrix.data.dtype.kind not in "biuf" or matrix.ndim != 2:
+        message = f"{path} holds values of type {matrix.data.dtype}, which cannot be used here"
+        raise DataError(message, "save real numbers")
+    check_reading(path, 8 * sum(matrix.shape))  # of which there may be many without any entries
+    return matrix
 
 
 def _fault_of(member: zipfile.ZipInfo) -> str | None:
@@ -94,32 +125,33 @@ def _fault_of(member: zipfile.ZipInfo) -> str | None:
     return next((fault for fault, found in faults.items() if found), None)
 
 
-def _read_array(archive: zipfile.ZipFile, name: str, path: Path) -> np.ndarray:
-    member = f"{name}.npy"
+def _read_arrays(archive: zipfile.ZipFile, names: Sequence[str], path: Path) -> dict[str, np.ndarray]:
+    """The arrays in members that are as large as they declare, and fit."""
+    for name in names:
+        _check_member(archive, f"{name}.npy", path)
+    check_reading(path, ARRAY_MEMORY * sum(archive.getinfo(f"{name}.npy").file_size for name in names))
+    arrays = {}
+    for name in names:
+        with _damage_of(name, path), open_member(archive, f"{name}.npy", path) as stream:
+            arrays[name] = np.lib.format.read_array(stream, allow_pickle=False)
+    return arrays
+
+
+def _check_member(archive: zipfile.ZipFile, member: str, path: Path) -> int:
+    """How many numbers the array in a member has, which must be as large as its header declares."""
+    with _damage_of(member.removesuffix(".npy"), path), open_member(archive, member, path) as stream:
+        return check_npy(stream, archive.getinfo(member).file_size)
+
+
+@contextlib.contextmanager
+def _damage_of(name: str, path: Path) -> Iterator[None]:
     try:
-        with open_member(archive, member, path) as stream:
-            _check_header(stream, archive.getinfo(member).file_size)
-        with open_member(archive, member, path) as stream:
-            return np.lib.format.read_array(stream, allow_pickle=False)
-    except (DataError, MemoryError):
+        yield
+    except (CgnnError, MemoryError):
         raise
-    except Exception as error:  # numpy promises no set of exceptions for damaged files
+    except Exception as error:  # as above
         message = f"{path}: array {shorten(name)} cannot be read: {one_line(error)}"
         raise DataError(message, array_hint(error)) from error
-
-
-def _check_header(stream: BinaryIO, size: int) -> None:
-    """The array that the header declares must fill the member, or numpy would set aside memory for it in vain."""
-    version = np.lib.format.read_magic(stream)
-    if version > (2, 0):
-        raise ValueError(f"version {version} of the .npy format")
-    read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read_header(stream)
-    if dtype.hasobject:
-        raise ValueError("Object arrays are not read")
-    declared, there = math.prod(shape) * max(dtype.itemsize, 1), size - stream.tell()
-    if declared != there or min(shape, default=0) < 0:
-        raise ValueError(f"its header declares {declared} bytes for shape {shape}, but {there} are there")
 
 
 def _listing(names: Iterable[str]) -> str:

@@ -2,16 +2,17 @@
 
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, load_npz
 
 from cgnn_cli.datasets.files.tables import PARQUET_MAGIC
 from cgnn_cli.datasets.files.text_files import read_content
 from cgnn_cli.datasets.wording import one_line
 from cgnn_cli.errors import DataError
+from cgnn_cli.resources import check_reading
+from cgnn_cli.store.elements import check_npy
 
+NUMBER_MEMORY = 24  # a number takes about so many bytes while it becomes a float64 or a place in a matrix
 NPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 
@@ -31,28 +32,14 @@ def read_array_or_text(path: Path) -> bytes:
 def load_array(content: bytes, path: Path, kinds: str) -> np.ndarray:
     """A .npy array of one of the kinds of dtype; nothing is ever unpickled."""
     try:
+        check_npy(io.BytesIO(content), len(content))
         array = np.load(io.BytesIO(content), allow_pickle=False)
     except Exception as error:  # numpy promises no set of exceptions for damaged files
         raise DataError(f"{path} cannot be read as a .npy array: {one_line(error)}", array_hint(error)) from error
     if array.dtype.kind not in kinds:
         raise DataError(f"{path} holds values of type {array.dtype}, which cannot be used here", "save plain numbers")
+    check_reading(path, NUMBER_MEMORY * array.size)
     return array
-
-
-def load_matrix(content: bytes, path: Path) -> coo_array:
-    """A scipy sparse matrix of real numbers, checked in full: indices out of range would crash later."""
-    try:
-        matrix: Any = load_npz(io.BytesIO(content))
-        if matrix.format in ("csr", "csc", "bsr"):
-            matrix.check_format(full_check=True)
-        matrix = coo_array(matrix)
-    except Exception as error:  # as above
-        hint = "save the matrix with scipy.sparse.save_npz; " + array_hint(error)
-        raise DataError(f"{path} cannot be read as a scipy sparse matrix: {one_line(error)}", hint) from error
-    if matrix.data.dtype.kind not in "biuf" or matrix.ndim != 2:
-        message = f"{path} holds values of type {matrix.data.dtype}, which cannot be used here"
-        raise DataError(message, "save real numbers")
-    return matrix
 
 
 def array_hint(error: Exception) -> str:

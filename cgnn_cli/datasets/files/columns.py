@@ -6,6 +6,11 @@ from typing import Any, overload
 
 import numpy as np
 
+from cgnn_cli.resources import allowed_memory, check_memory
+
+ID_MEMORY = 200  # a different text takes about so many bytes, in the sets and tables of names that are made of it
+HINT = "leave out what is not needed"
+
 
 class Column(Sequence[str]):
     """A column as a sequence of strings; of a Parquet file it may hold numbers, and is loaded late.
@@ -40,6 +45,7 @@ class Column(Sequence[str]):
         array = self.array.dictionary_encode()
         if len({chunk.dictionary.buffers()[-1].address for chunk in array.chunks}) > 1:
             array = array.unify_dictionaries()  # seldom needed, and slow with many chunks
+        check_memory("keeping all different values", ID_MEMORY * len(array.chunk(0).dictionary), allowed_memory(), HINT)
         values = _as_text(array.chunk(0).dictionary).to_pylist()
         codes = np.concatenate([chunk.indices.fill_null(len(values)).to_numpy() for chunk in array.chunks])
         return codes, [*values, ""] if array.null_count else values

@@ -1,16 +1,18 @@
 """Delimited text as columns, read by Arrow: CSV, TSV, semicolons or whitespace.
 
-Empty lines and lines that start with # or % are no rows. Fields lose surrounding whitespace and CSV double quotes, and
-are otherwise kept as they are. A quoted field ends on its own line. Where Arrow would take quotes or whitespace in
-another way, the rows are written anew before it reads them.
+Empty lines are no rows, nor are comments: lines at the head that start with # or %, or all lines that start with a sign
+that was asked for. Fields lose the whitespace around them and CSV double quotes; what is inside quotes is kept as it
+is. A quoted field ends on its own line. Where Arrow would take quotes or whitespace in another way, the rows are
+written anew before it reads them.
 """
 
 import io
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,54 +22,110 @@ from cgnn_cli.datasets.wording import one_line
 from cgnn_cli.errors import DataError
 
 DELIMITERS = ("\t", ",", ";")
+HEAD_SIGNS, NO_SIGN = "#%", "none"
 SAMPLE_LINES = 100
 ARROW_BLOCK, LARGEST_BLOCK = 1 << 20, (1 << 31) - 1
 NEWLINE, QUOTE = ord("\n"), ord('"')
 SPACES = [character.encode() for character in map(chr, range(0x3001)) if character.isspace() and character != "\n"]
 FIRST_BYTES = {space[:1] for space in SPACES}  # a text without them holds no spaces, and is searched fast
-NO_ROW = re.compile(rb"\n(?=[#%%\s\x1c-\x1f\x80-\xff])(?:%b)*(?:[#%%][^\n]*)?(?=\n|\Z)" % b"|".join(SPACES))
+QUOTED = r'"[^"]*(?:""[^"]*)*"'
 FIELD = {
-    mark: re.compile(rf' *("[^"]*(?:""[^"]*)*") *{mark}|([^{mark[0]}]*){mark}') for mark in (*DELIMITERS, " +")
+    mark: re.compile(rf"[^\S{mark}]*({QUOTED})[^\S{mark}]*{mark}|([^{mark}]*){mark}") for mark in DELIMITERS
 }  # quoted or bare, with the delimiter after it
+QUOTED_FIELD = re.compile(rf"(?<![^\s\t,;]){QUOTED}(?![^\s\t,;])")
+SPACED_FIELD = re.compile(rf"({QUOTED})\s+|(\S+)\s+")
 Lines = np.ndarray | range
 
 
-def split_text(content: bytes, path: Path) -> tuple[list[Column], Lines]:
-    """The columns of a checked text, and the line of each row, counted from 1."""
+class Comments(NamedTuple):
+    """The comment lines of a text, and where there is doubt unless a sign was asked for.
+
+    `row` has the fields of the last comment if they are as many as those of a row; `rows` counts the rows that start
+    with # or %.
+    """
+
+    lines: list[int]
+    row: list[str] | None = None
+    rows: int = 0
+
+
+def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[list[Column], Lines, Comments]:
+    """The columns of a checked text, the line of each row, counted from 1, and its comments.
+
+    `sign` is what comment lines start with anywhere, `none` for no comments; without it, # or % at the head.
+    """
     import pyarrow.compute as pc
 
-    content, lines = _keep_rows(b"\n" + content)
+    content, lines, comments, last = _keep_rows(b"\n" + content, sign)
     if not len(lines):
-        raise DataError(f"{path} holds no rows", "empty lines and lines that start with # or % do not count")
+        hint = "empty lines and comments do not count; quote an id that starts with #, or give --comment none"
+        raise DataError(f"{path} holds no rows", hint)
     sample = [line.decode().rstrip("\n") for line in islice(io.BytesIO(content), 1, SAMPLE_LINES + 1)]
     delimiter = _find_delimiter(sample)
+    quoted, signed = b'"' in content, sum(content.count(f"\n{mark}".encode()) for mark in HEAD_SIGNS)
     if not _is_plain(content, delimiter):
         content = _rewrite(content, delimiter, lines, path)
     arrays = _read_arrays(content, delimiter, len(_split_row(sample[0], delimiter)), lines, path)
-    between = set() if b'"' in content else {(delimiter or " ").encode()}
-    if any(byte in content for byte in FIRST_BYTES - between):
+    if not quoted and any(byte in content for byte in FIRST_BYTES - {(delimiter or " ").encode()}):
         arrays = [pc.utf8_trim_whitespace(array) for array in arrays]
-    return [Column.of(array) for array in arrays], lines
+    columns = [Column.of(array) for array in arrays]
+    row = None if sign else _row_in_disguise(last, delimiter, len(columns))
+    return columns, lines, Comments(comments, row, 0 if sign else signed)
 
 
-def _keep_rows(content: bytes) -> tuple[bytes, Lines]:
-    """The rows alone, and their line numbers; line n follows the n-th line end."""
-    kept, skipped, line, start = [], [], 0, 0
-    for match in NO_ROW.finditer(content):
+def _keep_rows(content: bytes, sign: str | None) -> tuple[bytes, Lines, list[int], str]:
+    """The rows alone, their line numbers, those of comments, and the last comment; line n follows the n-th line end."""
+    kept, skipped, comments, line, start, last = [], [], [], 0, 0, b""
+    for match in _lines_without_row(content, sign):
         kept.append(content[start : match.start()])
         line += kept[-1].count(b"\n") + 1
         start = match.end()
         skipped.append(line)
+        if match[1] is not None:
+            comments.append(line)
+            last = match[1]
     lines = range(1, content.count(b"\n") + (not content.endswith(b"\n")))
     if not skipped:
-        return content, lines
-    return b"".join([*kept, content[start:]]), np.delete(np.array(lines), np.array(skipped) - 1)
+        return content, lines, [], ""
+    rows = np.delete(np.array(lines), np.array(skipped) - 1)
+    return b"".join([*kept, content[start:]]), rows, comments, last.decode()
+
+
+def _lines_without_row(content: bytes, sign: str | None) -> Iterator[re.Match[bytes]]:
+    """Empty lines, and comments as their first group."""
+    head = 0
+    if sign is None:
+        for match in _no_row(HEAD_SIGNS).finditer(content):
+            if match.start() != head:
+                break
+            head = match.end()
+            yield match
+    yield from _no_row(sign if sign and sign != NO_SIGN else "").finditer(content, head)
+
+
+@cache
+def _no_row(signs: str) -> re.Pattern[bytes]:
+    """A line that is empty, or starts with one of some signs."""
+    spaces, first = b"|".join(SPACES), re.escape(signs.encode())
+    comment = b"|".join(re.escape(sign.encode()) for sign in signs) or b"(?!)"
+    return re.compile(rb"\n(?=[%b\s\x1c-\x1f\x80-\xff])(?:%b)*((?:%b)[^\n]*)?(?=\n|\Z)" % (first, spaces, comment))
+
+
+def _row_in_disguise(comment: str, delimiter: str | None, width: int) -> list[str] | None:
+    """The fields of a comment that has as many as the rows; None for any other."""
+    try:
+        fields = [field.strip() for field in _split_row(comment, delimiter)]
+    except ValueError:
+        return None
+    plain = [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in fields]
+    return plain if comment and len(fields) == width else None
 
 
 def _find_delimiter(sample: list[str]) -> str | None:
-    """The first of tab, comma and semicolon that most lines hold; else None, which is whitespace."""
+    """The first of tab, comma and semicolon that most lines hold outside of quotes; else None, which is whitespace."""
+    bare = [QUOTED_FIELD.sub("", line) for line in sample]
     for delimiter in DELIMITERS:
-        if 2 * sum(delimiter in line for line in sample) > len(sample):
+        if 2 * sum(delimiter in line for line in bare) > len(sample):
             return delimiter
     return None
 
@@ -93,7 +151,17 @@ def _is_plain(content: bytes, delimiter: str | None) -> bool:
         newlines = np.flatnonzero(padded == NEWLINE)
         if (np.searchsorted(newlines, opening) != np.searchsorted(newlines, closing)).any():
             return False
+        if _has_spaces_around_fields(padded, delimiter):
+            return False
     return True
+
+
+def _has_spaces_around_fields(text: np.ndarray, delimiter: str) -> bool:
+    """Whether there is whitespace beside a delimiter or line end that is not inside quotes."""
+    inside = np.cumsum(text == QUOTE, dtype=np.uint8) & 1  # its overflow keeps what is odd
+    bare = np.where(inside, np.uint8(QUOTE), text).tobytes()
+    spaces = [space for space in SPACES if space != delimiter.encode() and space in bare]
+    return any(mark + space in bare or space + mark in bare for space in spaces for mark in (b"\n", delimiter.encode()))
 
 
 def _rewrite(content: bytes, delimiter: str | None, lines: Lines, path: Path) -> bytes:
@@ -118,11 +186,10 @@ def _rows(content: bytes) -> Iterator[str]:
 def _split_row(row: str, delimiter: str | None) -> list[str]:
     """The fields of a row, quoted ones with their quotes; a ValueError where these do not match."""
     if '"' not in row:
-        return row.split(delimiter)
-    if delimiter is None:
-        row = re.sub(r"\s", " ", row).strip()
-    fields = FIELD[delimiter or " +"].findall(row + (delimiter or " "))
-    if any(bare.lstrip(" ").startswith('"') for _, bare in fields):
+        return [field.strip() for field in row.split(delimiter)]
+    found = FIELD[delimiter].findall(row + delimiter) if delimiter else SPACED_FIELD.findall(row.strip() + " ")
+    fields = [(quoted, bare.strip()) for quoted, bare in found]
+    if any(bare.startswith('"') for _, bare in fields):
         raise ValueError(row)
     return [quoted or bare for quoted, bare in fields]
 
@@ -155,5 +222,9 @@ def _check_widths(content: bytes, delimiter: str | None, lines: Lines, path: Pat
     width = widths[most[np.argmin(first[most])]]
     if len(widths) > 1:
         row = int(np.argmax(counts != width))
-        hint = "correct the line; if it is a title, start it with #"
+        hint = "correct the line"
+        if row == 0:
+            hint += "; if it is a title, start it with #"
+        elif next(islice(_rows(content), row, None))[0] in HEAD_SIGNS:
+            hint += "; comments stand before the first row, or anywhere with --comment"
         raise DataError(f"{path}, line {lines[row]}: {counts[row]} field(s), where most lines have {width}", hint)

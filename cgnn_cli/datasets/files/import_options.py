@@ -1,5 +1,6 @@
 """What `cgnn data import` takes: every option declared once, with its help text. Its command line is made from here."""
 
+import re
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import ClassVar, Literal
@@ -14,8 +15,9 @@ FILES, COLUMNS, SPLITS = "Files", "Columns of the edge file", "Splits"
 class ImportOptions(StageConfig):
     """The user's files and how they are taken. A column is a name in the header, or a number counted from 1.
 
-    `header` says for all text files whether their first row is one; None: it is detected for each. `impute` is for
-    features that are NaN or infinite. `relabel` takes the node numbers of arrays as ids, like those of text.
+    `header` says for all text files whether their first row is one; None: it is detected for each. `comment` is what
+    lines to skip start with; None: # or %, before the first row only. `impute` is for features that are NaN or
+    infinite. `relabel` takes the node numbers of arrays as ids, like those of text.
     """
 
     stage: ClassVar[str] = "import"
@@ -35,6 +37,13 @@ class ImportOptions(StageConfig):
     )
     header: bool | None = option(
         None, "Whether the first line names the columns.", panel=COLUMNS, flags="--header/--no-header", shown="detected"
+    )
+    comment: str | None = option(
+        None,
+        "Skip all lines that start with this sign; none: skip no line.",
+        panel=FILES,
+        metavar="CHAR",
+        shown="# or % before the first row",
     )
     impute: Literal["zero"] | None = option(None, "zero: NaN and infinite features become 0.", panel=FILES)
     relabel: bool = option(
@@ -68,6 +77,9 @@ class ImportOptions(StageConfig):
         for flag, number in (("--per-class", self.per_class), ("--val", self.val)):
             if number is not None and number < 1:
                 raise UsageError(f"{flag} must be at least 1, got {number}")
+        if self.comment not in (None, "none") and not re.fullmatch(r'[^\s",;]', self.comment):
+            hint = "give another, such as #; or none, which skips no line"
+            raise UsageError(f"--comment {self.comment!r} is not a single character that can start a comment", hint)
         largest = LARGEST_SEED - self.split_count
         if not 0 <= self.split_seed <= largest:
             raise UsageError(f"--split-seed must be between 0 and {largest}, got {self.split_seed}")

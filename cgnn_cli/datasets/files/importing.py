@@ -11,39 +11,38 @@ from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, rel
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, read_features, read_labels
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
+from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, DEFAULT_VALIDATION, parse_ratio, per_class_splits, ratio_splits
 from cgnn_cli.datasets.structural import STRUCTURAL_NAMES, structural_features
-from cgnn_cli.errors import DataError
-from cgnn_cli.graph import Graph
+from cgnn_cli.graph import Graph, byte_strings
 
 
 def import_graph(options: ImportOptions) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how."""
-    notes: list[str] = []
+    reading = Reading(options.header, options.comment)
     columns = EdgeColumns(options.source_column, options.target_column, options.weight_column)
-    edges = read_edges(options.edges, columns, options.header, notes)
+    edges = read_edges(options.edges, columns, reading)
     if options.relabel:
         edges = relabelled(edges)
-    features = (
-        None if options.features is None else read_features(options.features, options.header, notes, options.impute)
-    )
-    labels = None if options.labels is None else read_labels(options.labels, options.header, notes)
+    features = None if options.features is None else read_features(options.features, reading, options.impute)
+    labels = None if options.labels is None else read_labels(options.labels, reading)
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None])
     source, target = nodes.positions(edges.source), nodes.positions(edges.target)
     adjacency = _adjacency(source, target, edges, nodes.count)
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
     graph = Graph(
         adjacency=adjacency,
-        features=_structural(adjacency, notes) if features is None else place_features(features, nodes),
+        features=_structural(adjacency, reading.notes) if features is None else place_features(features, nodes),
         labels=codes,
-        class_names=None if class_names is None else _byte_strings(class_names),
-        node_ids=None if nodes.names is None else _byte_strings(nodes.names),
-        splits=None if codes is None else _make_splits(options, codes, class_names or [], nodes, notes),
+        class_names=None if class_names is None else byte_strings(class_names),
+        node_ids=None if nodes.names is None else byte_strings(nodes.names),
+        splits=None if codes is None else _make_splits(options, codes, class_names or [], nodes, reading),
     )
     graph.summary.update(
         edge_counts(len(source), adjacency),
         unlabelled=graph.node_count if codes is None else int((codes < 0).sum()),
-        notes=notes,
+        comment_lines=reading.comment_lines,
+        notes=reading.notes,
     )
     return graph
 
@@ -52,10 +51,7 @@ def _adjacency(source: np.ndarray, target: np.ndarray, edges: EdgeList, count: i
     """Repeats count once, or have their weights summed."""
     if edges.weight is None:
         return unit_adjacency(source, target, count)
-    adjacency = weighted_adjacency(source, target, edges.weight, count)
-    if not np.isfinite(adjacency.data).all():
-        raise DataError(f"{edges.path}: the summed weights of a repeated edge are infinite", "scale the weights down")
-    return adjacency
+    return weighted_adjacency(source, target, edges.weight, count)
 
 
 def _structural(adjacency: csr_array, notes: list[str]) -> np.ndarray:
@@ -67,22 +63,18 @@ def _structural(adjacency: csr_array, notes: list[str]) -> np.ndarray:
     return features
 
 
-def _byte_strings(names: list[str]) -> np.ndarray:
-    return np.array([name.encode() for name in names])
-
-
 def _make_splits(
-    options: ImportOptions, labels: np.ndarray, class_names: list[str], nodes: Nodes, notes: list[str]
+    options: ImportOptions, labels: np.ndarray, class_names: list[str], nodes: Nodes, reading: Reading
 ) -> np.ndarray:
     count, seed = options.split_count, options.split_seed
     if options.splits is not None:
-        splits = read_splits(options.splits, options.header, nodes, notes)
+        splits = read_splits(options.splits, nodes, reading)
         check_splits(splits, labels, options.splits, nodes.names)
         return splits
     if options.per_class is not None:
         val = DEFAULT_VALIDATION if options.val is None else options.val
         return per_class_splits(labels, options.per_class, val, count, seed, class_names=class_names)
     if options.split_ratio is None:
-        notes.append(f"no split option given: {count} random splits of 48/32/20 are used")
+        reading.notes.append(f"no split option given: {count} random splits of 48/32/20 are used")
     ratio = DEFAULT_RATIO if options.split_ratio is None else parse_ratio(options.split_ratio)
     return ratio_splits(labels, ratio, count, seed)

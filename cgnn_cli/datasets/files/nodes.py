@@ -9,21 +9,31 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
+from cgnn_cli.datasets.files.archives import load_matrix
 from cgnn_cli.datasets.files.arrays import (
     NPY_MAGIC,
+    NUMBER_MEMORY,
     ZIP_MAGIC,
     load_array,
-    load_matrix,
     lossless,
     narrow,
     read_array_or_text,
 )
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
-from cgnn_cli.datasets.files.tables import IDS_HINT, LONGEST_NAME, NODE_NUMBER, Table, looks_like_header, parse_table
+from cgnn_cli.datasets.files.tables import (
+    IDS_HINT,
+    LONGEST_NAME,
+    NODE_NUMBER,
+    Reading,
+    Table,
+    looks_like_header,
+    parse_table,
+)
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.resources import check_reading
 
 LABEL_WORDS = ("label", "labels", "class", "category", "y")
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]*")
@@ -48,11 +58,9 @@ class NodeValues:
         return int(self.values.shape[0]) if hasattr(self.values, "shape") else len(self.values)
 
 
-def read_features(
-    path: Path, header: bool | None, notes: list[str], impute: Literal["zero"] | None = None
-) -> NodeValues:
+def read_features(path: Path, reading: Reading, impute: Literal["zero"] | None = None) -> NodeValues:
     """Features as an array or a CSR matrix of finite numbers; `impute` says what becomes of those that are not."""
-    content = read_array_or_text(path)
+    content, notes = read_array_or_text(path), reading.notes
     if content.startswith(ZIP_MAGIC):
         return _with_columns(NodeValues(path, _sparse_features(load_matrix(content, path), path, notes, impute)))
     if content.startswith(NPY_MAGIC):
@@ -61,7 +69,8 @@ def read_features(
             raise DataError(f"{path} has shape {array.shape}, but features are nodes x features", "save a 2-d array")
         _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
         return _with_columns(NodeValues(path, narrow(array)))
-    table = _node_table(content, path, header, notes)
+    table = _node_table(content, path, reading)
+    check_reading(path, NUMBER_MEMORY * table.row_count * len(table.columns))
     array = np.column_stack([table.numbers(column) for column in range(1, len(table.columns))])
     _make_finite(NodeValues(path, array, table), np.arange(len(array))[:, np.newaxis], impute, notes)
     return NodeValues(path, narrow(array), table)
@@ -99,7 +108,7 @@ def _with_columns(features: NodeValues) -> NodeValues:
     return features
 
 
-def read_labels(path: Path, header: bool | None, notes: list[str]) -> NodeValues:
+def read_labels(path: Path, reading: Reading) -> NodeValues:
     """Labels as class names, empty where there is no label."""
     content = read_array_or_text(path)
     if content.startswith(ZIP_MAGIC):
@@ -107,7 +116,7 @@ def read_labels(path: Path, header: bool | None, notes: list[str]) -> NodeValues
         raise DataError(f"{path} is an .npz file, but labels are CSV or .npy", hint)
     if content.startswith(NPY_MAGIC):
         return _array_labels(load_array(content, path, "biuf"), path)
-    table = _node_table(content, path, header, notes)
+    table = _node_table(content, path, reading)
     column = 1 if len(table.columns) == 2 else table.named(LABEL_WORDS, -1)
     if column < 1:
         hint = "keep two: id,label"
@@ -115,7 +124,9 @@ def read_labels(path: Path, header: bool | None, notes: list[str]) -> NodeValues
     table.check_exact(column, "labels")
     names = table.columns[column].encoded[1]
     if "-1" in names:
-        notes.append(f"{path}: the label -1 is a class like any other; leave the field empty where there is no label")
+        reading.notes.append(
+            f"{path}: the label -1 is a class like any other; leave the field empty where there is no label"
+        )
     if len(max(names, key=len)) > LONGEST_NAME:
         raise DataError(f"{path} holds a label of more than {LONGEST_NAME} characters", "use shorter class names")
     return NodeValues(path, table.columns[column], table)
@@ -132,14 +143,14 @@ def _array_labels(array: np.ndarray, path: Path) -> NodeValues:
     return NodeValues(path, Column.from_numbers(array.astype(np.int64), empty=array < 0))
 
 
-def _node_table(content: bytes, path: Path, header: bool | None, notes: list[str]) -> Table:
+def _node_table(content: bytes, path: Path, reading: Reading) -> Table:
     """A table whose first column is the node id."""
-    table = parse_table(content, path)
+    table, header = parse_table(content, path, reading), reading.header
     if len(table.columns) < 2:
         raise DataError(f"{path} has one column, but it needs a node id and a value", IDS_HINT)
     if header is None and table.header is None:
         header = table.columns[0][0] == "" or looks_like_header(table, [0], words=[0])
-    table = table.take_header(header, notes)
+    table = table.take_header(header, reading)
     table.check_ids(0)
     return table
 

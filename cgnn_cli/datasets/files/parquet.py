@@ -8,8 +8,11 @@ from typing import Any
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.tables import Table
 from cgnn_cli.datasets.wording import one_line, shorten
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import CgnnError, DataError
+from cgnn_cli.resources import READING_HINT, allowed_memory, check_memory
 
+BATCH_ROWS = 1 << 16
+VALUE_BYTES, TEXT_COPIES = 16, 2  # what a value takes, or its place in a column of text; that is copied when trimmed
 COPY_HINT = "check how the file was made or copied"
 
 
@@ -19,7 +22,9 @@ def parquet_table(content: bytes, path: Path) -> Table:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(pa.BufferReader(content))
+        buffer = pa.BufferReader(content)
+        texts = [field.name for field in pq.read_schema(buffer) if _is_text(field.type)]
+        file = pq.ParquetFile(buffer, read_dictionary=texts)
         names, count = list(file.schema_arrow.names), int(file.metadata.num_rows)
     except Exception as error:  # Arrow raises its own errors, and Python's for some damaged files
         raise DataError(f"{path} cannot be read as a Parquet file: {one_line(error)}", COPY_HINT) from error
@@ -33,17 +38,49 @@ def parquet_table(content: bytes, path: Path) -> Table:
 
 
 def _load(file: Any, name: str, count: int, path: Path) -> Any:
-    """A column as strings or numbers."""
+    """A column as strings or numbers, read and unpacked a group of rows at a time."""
+    import pyarrow as pa
+
+    place, parts = file.schema_arrow.get_field_index(name), []
+    needed, limit = 0, allowed_memory()
     try:
-        column = file.read(columns=[name]).column(name)
-        column.validate(full=True)
-        column = _simple(column)
+        if pa.types.is_nested(file.schema_arrow.field(place).type):
+            raise ValueError("it holds lists or structures")
+        groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+        declared = sum(group.column(place).total_uncompressed_size for group in groups)
+        check_memory(f"reading {path}", max(declared, VALUE_BYTES * count), limit, READING_HINT)
+        for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
+            column = batch.column(0)
+            column.validate(full=True)
+            needed += _size_as_text(column)
+            check_memory(f"reading {path}", needed, limit, READING_HINT)
+            parts.append(_simple(column))
+        column = pa.chunked_array(parts)
+    except (CgnnError, MemoryError):
+        raise
     except Exception as error:  # as above
         message = f"{path}: column {shorten(name)} cannot be read: {one_line(error)}"
         raise DataError(message, f"store numbers or strings; {COPY_HINT}") from error
     if len(column) != count:
         raise DataError(f"{path} is damaged: column {shorten(name)} has {len(column)} of {count} rows", COPY_HINT)
     return column
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(told(kind) for told in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary))
+
+
+def _size_as_text(column: Any) -> int:
+    """How many bytes the values take when each of them is written out, as many times as it is there."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(column.type) or not _is_text(column.type.value_type):
+        return VALUE_BYTES * len(column)
+    lengths = pc.binary_length(column.dictionary).cast(pa.int64())
+    return VALUE_BYTES * len(column) + TEXT_COPIES * int(pc.sum(lengths.take(column.indices)).as_py() or 0)
 
 
 def _simple(column: Any) -> Any:
@@ -56,7 +93,7 @@ def _simple(column: Any) -> Any:
         kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return column
-    text = pc.utf8_trim_whitespace(column.cast(pa.string()).fill_null(""))
+    text = column.cast(pa.string()).fill_null("")
     if pc.any(pc.match_substring(text, "\0")).as_py():
         raise ValueError("it holds a NUL character")
     return text

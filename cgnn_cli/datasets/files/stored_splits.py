@@ -1,45 +1,40 @@
 """Splits the user gives: masks in an .npz file, or a table with a column a split."""
 
-import io
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, array_hint, read_array_or_text
+from cgnn_cli.datasets.files.archives import read_masks
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, read_array_or_text
 from cgnn_cli.datasets.files.nodes import Nodes
-from cgnn_cli.datasets.files.tables import IDS_HINT, Table, parse_table
+from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, parse_table
 from cgnn_cli.datasets.splits import Names, shown
-from cgnn_cli.datasets.wording import one_line, shorten
+from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, UNUSED
 
 SPLIT_WORDS = {"": UNUSED, **SPLIT_PARTS, "valid": SPLIT_PARTS["val"], "validation": SPLIT_PARTS["val"]}
 
 
-def read_splits(path: Path, header: bool | None, nodes: Nodes, notes: list[str]) -> np.ndarray:
+def read_splits(path: Path, nodes: Nodes, reading: Reading) -> np.ndarray:
     """The splits in a file, one a row."""
     content = read_array_or_text(path)
     if content.startswith(NPY_MAGIC):
         hint = "store train_mask, val_mask and test_mask"
         raise DataError(f"{path} is a .npy file, but splits are .npz or CSV", hint)
     if not content.startswith(ZIP_MAGIC):
-        return _table_splits(content, path, header, nodes, notes)
+        return _table_splits(content, path, nodes, reading)
     if nodes.names is not None:
         raise DataError(f"{path} has masks for nodes 0..N-1, but the nodes have ids of their own", IDS_HINT)
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            masks = {name: archive[name] for name in archive.files if name.rstrip("s").endswith("_mask")}
-    except Exception as error:  # numpy promises no set of exceptions for damaged files
-        raise DataError(f"{path} cannot be read as an .npz file: {one_line(error)}", array_hint(error)) from error
-    return splits_from_masks(masks, nodes.count, path)
+    return splits_from_masks(read_masks(content, path), nodes.count, path)
 
 
-def _table_splits(content: bytes, path: Path, header: bool | None, nodes: Nodes, notes: list[str]) -> np.ndarray:
-    table = parse_table(content, path)
+def _table_splits(content: bytes, path: Path, nodes: Nodes, reading: Reading) -> np.ndarray:
+    table, header = parse_table(content, path, reading), reading.header
     if header is None and table.header is None:
-        header = not all(field.lower() in SPLIT_WORDS for field in table.row(0)[1:])
-    table = table.take_header(header, notes)
+        header = not all(_part(field) in SPLIT_WORDS for field in table.row(0)[1:])
+    table = table.take_header(header, reading)
     if len(table.columns) < 2:
         raise DataError(f"{path} has one column, but it needs a node id and a column a split", IDS_HINT)
     table.check_exact(0, "node ids")
@@ -55,9 +50,13 @@ def _table_splits(content: bytes, path: Path, header: bool | None, nodes: Nodes,
     return splits
 
 
+def _part(field: str) -> str:
+    return field.strip().lower()
+
+
 def _split_parts(table: Table, column: int) -> np.ndarray:
     codes, words = table.columns[column].encoded
-    parts = np.array([SPLIT_WORDS.get(word.lower(), -1) for word in words])[codes]
+    parts = np.array([SPLIT_WORDS.get(_part(word), -1) for word in words])[codes]
     if (parts < 0).any():
         row = int(np.argmax(parts < 0))
         field = shorten(words[codes[row]])

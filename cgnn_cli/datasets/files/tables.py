@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from cgnn_cli.datasets.files.columns import Column, parse_number
-from cgnn_cli.datasets.files.delimited import Lines, split_text
+from cgnn_cli.datasets.files.delimited import Comments, Lines, split_text
 from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
@@ -24,6 +24,20 @@ HEADER_WORDS = frozenset(
     | {"label", "labels", "class", "classes", "category", "group", "topic", "type", "y", "year", "time", "timestamp"}
     | {"date", "split", "fold", "part"}
 )
+
+
+@dataclass
+class Reading:
+    """How text files are read, and what is said of it meanwhile.
+
+    `header` says whether the first row is one; None: it is detected. `comment` is the sign of comments, where one was
+    asked for. `comment_lines` counts what was skipped.
+    """
+
+    header: bool | None = None
+    comment: str | None = None
+    notes: list[str] = field(default_factory=list)
+    comment_lines: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,13 +66,15 @@ class Table:
 
     def with_header(self) -> "Table":
         """The same table with its first row taken as the header."""
-        return replace(self, columns=[column[1:] for column in self.columns], lines=self.lines[1:], header=self.row(0))
+        header = [title.strip() for title in self.row(0)]
+        return replace(self, columns=[column[1:] for column in self.columns], lines=self.lines[1:], header=header)
 
-    def take_header(self, header: bool | None, notes: list[str]) -> "Table":
+    def take_header(self, header: bool | None, reading: Reading) -> "Table":
         """The table, with its first row taken as the header where it is one; a note says which.
 
         The columns of Parquet have names already.
         """
+        notes = reading.notes
         if self.header is not None:
             return self
         if not header:
@@ -130,13 +146,54 @@ class Table:
             raise DataError(f"{self.where(row)}: node {name} has a row already", "keep one row a node")
 
 
-def parse_table(content: bytes, path: Path) -> Table:
+def parse_table(content: bytes, path: Path, reading: Reading) -> Table:
     """The table in the content of a file; the header of a text, if any, is still the first row."""
     if PARQUET_MAGIC.match(content):
         from cgnn_cli.datasets.files.parquet import parquet_table
 
         return parquet_table(content, path)
-    return Table(path, *split_text(plain_text(content, path), path))
+    columns, lines, comments = split_text(plain_text(content, path), path, reading.comment)
+    table = Table(path, columns, lines)
+    _note_comments(table, comments, reading)
+    return table
+
+
+def _note_comments(table: Table, comments: Comments, reading: Reading) -> None:
+    """Say which lines were skipped; a comment is refused where it is likely to be the first row."""
+    reading.comment_lines += len(comments.lines)
+    if comments.lines:
+        said = f"{table.path}: {len(comments.lines)} comment line(s) skipped, the first is line {comments.lines[0]}"
+        if comments.row:
+            line, fields = comments.lines[-1], ", ".join(map(shorten, comments.row[:4]))
+            said += f"; line {line} ({fields}) has as many fields as a row: quote its first field if it is one"
+            if _is_likely_row(table, comments.row):
+                sign = comments.row[0][0]
+                message = f"{table.path}, line {line}: it starts with {sign}, but may be a row: {fields}"
+                hint = f"--comment none takes it as a row, --comment '{sign}' as a comment like all such lines"
+                raise DataError(message, hint)
+        reading.notes.append(said)
+    if comments.rows:
+        said = f"{comments.rows} row(s) that start with # or % are rows, since comments stand before the first row"
+        reading.notes.append(f"{table.path}: {said} (--comment leaves them out)")
+
+
+def _is_likely_row(table: Table, fields: Sequence[str]) -> bool:
+    """Whether the fields of a comment, which are as many as those of a row, are of the kind that the rows have.
+
+    They are where the sign belongs to the first field and other ids start with it, or another field is found below.
+    """
+    import pyarrow.compute as pc
+
+    if not fields[0][1:2].strip():
+        return False
+    arrays, sign = [column.array for column in table.columns], fields[0][0]
+    found = (
+        pc.any(pc.equal(array, name)).as_py()
+        for name, own in zip(fields[1:], arrays[1:], strict=True)
+        for array in (arrays[0], own)
+        if name
+    )
+    return any(found) or any(pc.any(pc.starts_with(array, sign)).as_py() for array in arrays)
 
 
 def column_number(column: str | None) -> int | None:
@@ -167,8 +224,8 @@ def _numbers_below(table: Table, column: int) -> bool:
     return _is_number(below[1]) and below[1:].numbers() is not None
 
 
-def _is_header_word(field: str) -> bool:
-    return all(word in HEADER_WORDS for word in re.split(r"[_\s-]+", field.lower()))
+def _is_header_word(title: str) -> bool:
+    return all(word in HEADER_WORDS for word in re.split(r"[_\s-]+", title.strip().lower()))
 
 
 def _is_number(field: str) -> bool:

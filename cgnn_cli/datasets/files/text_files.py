@@ -2,25 +2,36 @@
 
 import codecs
 import gzip
+import io
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import DataError, ResourceError
+from cgnn_cli.resources import check_reading, gather
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 BLOCK_BYTES = 1 << 24
+MEMORY_HINT = "use a machine with more, or a smaller graph"
+TEXT_MEMORY = 6  # a byte of text takes up to about so many while it becomes a table
 
 
 def read_content(path: Path) -> bytes:
     """The bytes of a user's file, which must not be empty."""
     try:
-        content = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            check_reading(path, size)
+            blocks = iter(lambda: file.read(BLOCK_BYTES), b"")  # a device or a pipe does not tell its size
+            content = file.read() if size else gather(blocks, path)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise DataError(f"{path} cannot be read: {reason}", "check the path and its permissions") from error
+    except MemoryError as error:
+        raise ResourceError(f"not enough memory to read {path}", MEMORY_HINT) from error
     if not content:
         raise DataError(f"{path} is empty (0 bytes)", "check how the file was made or copied")
     return content
@@ -54,9 +65,11 @@ def line_blocks(content: bytes) -> Iterator[bytes]:
 
 def _gunzip(content: bytes, path: Path) -> bytes:
     if not content.startswith(GZIP_MAGIC):
+        check_reading(path, TEXT_MEMORY * len(content))
         return content
     try:
-        return gzip.decompress(content)
+        file = gzip.GzipFile(fileobj=io.BytesIO(content))
+        return gather(iter(lambda: file.read(BLOCK_BYTES), b""), path, TEXT_MEMORY)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path} is a damaged gzip file: {error}", "fetch or compress it again") from error
 

@@ -15,6 +15,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from cgnn_cli import __version__
 from cgnn_cli.errors import DataError, FetchError, ResourceError
+from cgnn_cli.redaction import redacted_address
 from cgnn_cli.store.disk import file_sha256, read_json, replace, sync
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def download(
         target.parent.mkdir(parents=True, exist_ok=True)
         transfer.run()
         if sha256 is not None and (received := file_sha256(transfer.partial)) != sha256.lower():
-            message = f"{url} gives a file with sha256 {received}, but {sha256} is expected"
+            message = f"{transfer.shown} gives a file with sha256 {received}, but {sha256} is expected"
             raise DataError(message, "try again; if it stays so, the file was changed at its source")
         replace(transfer.partial, target)
         transfer.remove()
@@ -107,6 +108,11 @@ class _Transfer:
     def record(self) -> Path:
         return self.target.with_name(f".{self.target.name}.part.json")
 
+    @property
+    def shown(self) -> str:
+        """The address as messages and the record beside the file have it: without credentials."""
+        return redacted_address(self.url)
+
     def remove(self) -> None:
         self.partial.unlink(missing_ok=True)
         self.record.unlink(missing_ok=True)
@@ -119,7 +125,7 @@ class _Transfer:
         origin = read_json(self.record)
         total, validator = origin.get("total"), origin.get("validator")
         complete = isinstance(total, int) and total > 0 and isinstance(validator, str)
-        return origin if complete and origin.get("url") == self.url and (validator or self.known) else {}
+        return origin if complete and origin.get("url") == self.shown and (validator or self.known) else {}
 
     def run(self) -> None:
         """Receive the file, with retries after growing waits."""
@@ -135,7 +141,7 @@ class _Transfer:
                     if failures > self.options.retries:
                         tries = "1 try" if failures == 1 else f"{failures} tries"
                         hint = cut.hint
-                        raise FetchError(f"{self.url} could not be fetched in {tries}: {cut.message}", hint) from cut
+                        raise FetchError(f"{self.shown} could not be fetched in {tries}: {cut.message}", hint) from cut
                     seconds = min(2.0 ** (failures - 1), LONGEST_WAIT)
                     self.progress(self.size(), 0, f"{self.target.name}: {cut.message}; trying again in {seconds:g} s")
                 _wait(seconds)
@@ -153,7 +159,7 @@ class _Transfer:
             while (deeper := cause.__cause__ or cause.__context__) is not None:
                 cause = deeper
             if "CERTIFICATE_VERIFY_FAILED" in str(cause):
-                raise FetchError(f"{self.url}: the server cannot be trusted: {_words(cause)}", TLS_HINT) from error
+                raise FetchError(f"{self.shown}: the server cannot be trusted: {_words(cause)}", TLS_HINT) from error
             if isinstance(error, requests.exceptions.SSLError | low.SSLError):
                 raise Cut(f"no secure connection (TLS): {_words(cause)}", TLS_HINT) from error
             if isinstance(error, requests.Timeout | low.TimeoutError) or isinstance(cause, TimeoutError):
@@ -161,7 +167,7 @@ class _Transfer:
             what = "the connection was cut" if isinstance(error, low.ProtocolError) else "no connection"
             raise Cut(f"{what}: {_words(cause)}", RETRY_HINT) from error
         except (requests.RequestException, low.HTTPError, ValueError) as error:
-            raise FetchError(f"{self.url} cannot be fetched: {_words(error)}", "check the address") from error
+            raise FetchError(f"{self.shown} cannot be fetched: {_words(error)}", "check the address") from error
 
     def receive(self, session: Session) -> None:
         """Ask for what is not there yet, and take it."""
@@ -180,13 +186,15 @@ class _Transfer:
             if status in RETRIED_STATUSES or status >= 500:
                 raise Cut(f"the server answers with status {status}", RETRY_HINT)
             if status not in (200, 206 if done else 200):
-                raise FetchError(f"{self.url} cannot be fetched: the server answers with status {status}", ADDRESS_HINT)
+                raise FetchError(
+                    f"{self.shown} cannot be fetched: the server answers with status {status}", ADDRESS_HINT
+                )
             if response.headers.get("Content-Type", "").strip().lower().startswith("text/html"):
                 raise self.not_the_file()
             if status == 200:
                 length = response.headers.get("Content-Length", "").strip()
                 total = int(length) if re.fullmatch("[0-9]{1,18}", length) else 0
-                origin, done = {"url": self.url, "validator": _validator(response), "total": total}, 0
+                origin, done = {"url": self.shown, "validator": _validator(response), "total": total}, 0
                 self.partial.write_bytes(b"")  # first: the old bytes must never be there with the new origin
                 self.record.write_text(json.dumps(origin))
             self.store(response, done, origin["total"])
@@ -205,10 +213,11 @@ class _Transfer:
             if (following := session.get_redirect_target(response)) is None:
                 return response
             response.close()
-            secure, address = urlsplit(address).scheme == "https", urljoin(address, following)
-            if secure and urlsplit(address).scheme != "https":
-                raise FetchError(f"{self.url} leads to {address[:200]!r}, which is not protected by TLS", ADDRESS_HINT)
-        raise FetchError(f"{self.url} was redirected {MOST_REDIRECTS} times and led nowhere", ADDRESS_HINT)
+            before, address = address, _with_user_of(address, urljoin(address, following))
+            if urlsplit(before).scheme == "https" and urlsplit(address).scheme != "https":
+                place = redacted_address(address)[:200]
+                raise FetchError(f"{self.shown} leads to {place!r}, which is not protected by TLS", ADDRESS_HINT)
+        raise FetchError(f"{self.shown} was redirected {MOST_REDIRECTS} times and led nowhere", ADDRESS_HINT)
 
     def store(self, response: Response, done: int, total: int) -> None:
         """Append the body as it was sent: a server that calls a .gz file's own packing an encoding is not obeyed."""
@@ -221,13 +230,21 @@ class _Transfer:
                 size = max(done, total)
                 self.progress(done, total, message)
         if size > self.limit:
-            raise FetchError(f"{self.url} has more than the {self.limit} bytes that its file may have", ADDRESS_HINT)
+            raise FetchError(f"{self.shown} has more than the {self.limit} bytes that its file may have", ADDRESS_HINT)
         if done < total:
             raise Cut(f"the connection was cut after {done} of {total} bytes", RETRY_HINT)
 
     def not_the_file(self) -> FetchError:
         hint = f"{ADDRESS_HINT}; it may ask for a login or a confirmation"
-        return FetchError(f"{self.url} gives a web page, not the file", hint)
+        return FetchError(f"{self.shown} gives a web page, not the file", hint)
+
+
+def _with_user_of(address: str, following: str) -> str:
+    """Where a redirect leads: the same server gets the same user and password again, and no other one ever does."""
+    old, new = urlsplit(address), urlsplit(following)
+    user, at, server = old.netloc.rpartition("@")
+    same = (old.scheme, server) == (new.scheme, new.netloc)
+    return new._replace(netloc=f"{user}{at}{server}").geturl() if same else following
 
 
 def _continues(response: Response, done: int, total: int) -> bool:

@@ -7,12 +7,13 @@ import os
 import shutil
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from cgnn_cli.configs import SourceConfig
 from cgnn_cli.datasets.catalogue import BENCHMARKS, MIB, Benchmark, UpstreamFile
 from cgnn_cli.datasets.upstream.fetching import FetchOptions, download, drive_address, drive_page
 from cgnn_cli.errors import FetchError, ResourceError, UsageError
+from cgnn_cli.redaction import redacted_address
 from cgnn_cli.store.disk import replace, sync
 from cgnn_cli.store.locking import hold_lock
 
@@ -63,7 +64,8 @@ def mirror_folder(source: SourceConfig) -> Path | None:
         return None
     folder = Path(source.mirror).expanduser()
     if not folder.is_dir():
-        raise UsageError(f"--mirror {source.mirror} is neither a folder nor an http(s) address", "check --mirror")
+        shown = redacted_address(source.mirror)
+        raise UsageError(f"--mirror {shown} is neither a folder nor an http(s) address", "check --mirror")
     return folder
 
 
@@ -121,7 +123,7 @@ def bring_file(
 ) -> None:
     """Download a file to its target: from a mirror, whose files are judged when read, or upstream by its checksum."""
     if source.mirror is not None:
-        address, sha256 = f"{source.mirror.rstrip('/')}/{benchmark.folder}/{quote(file.name)}", None
+        address, sha256 = _on_mirror(source.mirror, f"{benchmark.folder}/{quote(file.name)}"), None
     else:
         address, sha256 = drive_address(file.drive) if file.drive else file.address, file.sha256
 
@@ -141,6 +143,15 @@ def bring_file(
                 f"{place_of(benchmark, source) / file.name}, and run the command again",
             ) from error
         raise
+
+
+def _on_mirror(mirror: str, name: str) -> str:
+    """The address of a file; what a mirror is asked with, such as a token, stays at its end."""
+    try:
+        base = urlsplit(mirror)
+    except ValueError as error:
+        raise FetchError(f"--mirror {redacted_address(mirror)} is no address: {error}", "check --mirror") from error
+    return base._replace(path=f"{base.path.rstrip('/')}/{name}").geturl()
 
 
 def copy_file(path: Path, target: Path) -> None:

@@ -7,17 +7,20 @@ unpickler is used, not the C one, which reserves whatever memory a file asks for
 
 import io
 import pickle
+import struct
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cgnn_cli.datasets.files.text_files import read_content
 from cgnn_cli.datasets.wording import one_line
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import CgnnError, DataError
+from cgnn_cli.resources import check_reading
 
 PARTS = ("train", "valid", "test")
 LARGEST_FILE = 1 << 28
+OBJECT_MEMORY = 12  # a byte takes about so many where a number is an object
 MOST_SPLITS = 1000
 INTEGER_TYPES = {f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)}
 ADMITTED = {
@@ -37,6 +40,7 @@ def read_split_arrays(path: Path) -> list[dict[str, np.ndarray]]:
         size = path.stat().st_size
         if size > LARGEST_FILE:
             raise ValueError(f"{size} bytes are too many")
+        check_reading(path, OBJECT_MEMORY * size)
         stream = io.BytesIO(read_content(path))
         version = np.lib.format.read_magic(stream)
         readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -47,7 +51,7 @@ def read_split_arrays(path: Path) -> list[dict[str, np.ndarray]]:
         if type(splits) is not list or len(splits) != shape[0]:
             raise ValueError(f"not the array of {shape[0]} object(s) that its header promises")
         return _checked_splits(splits, size)
-    except DataError:
+    except CgnnError:
         raise
     except Exception as error:  # a damaged pickle may raise anything
         raise DataError(f"{path} cannot be read as a file of splits: {one_line(error)}", HINT) from error
@@ -74,6 +78,13 @@ class _SplitUnpickler(pickle._Unpickler):
         if named not in ADMITTED:
             raise pickle.UnpicklingError(f"it names {named[:100]!r}, which is not admitted")
         return _Note(ADMITTED[named])
+
+    def load_bytes(self: Any) -> None:
+        """Its base would set aside as many bytes as the file asks for, before it looks how many are there."""
+        (length,) = struct.unpack("<Q", self.read(8))
+        self.append(bytearray(self.read(length)))
+
+    dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch, pickle.BYTEARRAY8[0]: load_bytes}
 
 
 def _checked_splits(splits: list[Any], most_entries: int) -> list[dict[str, np.ndarray]]:

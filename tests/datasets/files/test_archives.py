@@ -145,7 +145,7 @@ def with_attributes(**attributes: Any) -> bytes:
         ("..\\x", "its name has a backslash"),
     ],
 )
-def test_names_that_lead_elsewhere(tmp_path: Path, name: str, reason: str) -> None:
+def test_case_29_names_that_lead_elsewhere(tmp_path: Path, name: str, reason: str) -> None:
     path = save(tmp_path, zip_of({"a/text.csv": TEXT, name: b"x"}))
     fails(f"{path}: member {name!r} is refused: {reason}", read_text, path)
     fails(f"{path}: member {name!r} is refused: {reason}", read_npz, path, [])
@@ -162,7 +162,7 @@ def test_names_that_only_look_dangerous(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR, stat.S_IFBLK, stat.S_IFSOCK])
-def test_links_and_special_files(tmp_path: Path, kind: int) -> None:
+def test_case_29_links_and_special_files(tmp_path: Path, kind: int) -> None:
     path = save(tmp_path, with_attributes(external_attr=(kind | 0o777) << 16))
     fails("member 'b' is refused: it is a link or a special file", read_text, path)
     path = save(tmp_path, with_attributes(external_attr=(stat.S_IFREG | 0o777) << 16))

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgnn_cli.datasets.files.tables import Table, looks_like_header, parse_table
+from cgnn_cli.datasets.files.tables import Reading, Table, looks_like_header, parse_table
 from cgnn_cli.errors import DataError
 
 
 def table_of(text: str | bytes) -> Table:
-    return parse_table(text if isinstance(text, bytes) else text.encode(), Path("t.csv"))
+    return parse_table(text if isinstance(text, bytes) else text.encode(), Path("t.csv"), Reading())
 
 
 def columns_of(text: str | bytes) -> list[list[str]]:
@@ -27,10 +27,66 @@ def test_delimiters_and_line_ends(text: str) -> None:
 
 
 def test_comments_and_empty_lines_are_skipped_but_counted() -> None:
-    table = table_of("# title\n\n1 2\n% more\n   \n  # x\n3 4\n")
+    table = table_of("# title\n\n% more\n  # x\n1 2\n   \n3 4\n")
     assert [list(column) for column in table.columns] == [["1", "3"], ["2", "4"]]
-    assert list(table.lines) == [3, 7]
+    assert list(table.lines) == [5, 7]
     assert table.where(1) == "t.csv, line 7"
+
+
+@pytest.mark.parametrize("sign", ["#", "%"])
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";", " "])
+def test_f02_a_sign_below_the_first_row_begins_an_id(sign: str, delimiter: str) -> None:
+    rows = [["c", f"{sign}a"], [f"{sign}a", f"{sign}b"], [f"{sign}b", "c"]]
+    reading = Reading()
+    table = parse_table("\n".join(map(delimiter.join, rows)).encode(), Path("t.csv"), reading)
+    assert [table.row(row) for row in range(table.row_count)] == rows
+    assert reading.comment_lines == 0 and "2 row(s) that start with # or % are rows" in reading.notes[0]
+
+
+def test_f02_comments_are_counted_and_said() -> None:
+    reading = Reading()
+    parse_table(b"# made by x\n\n% 2 3\n1,2\n3,4\n", Path("t.csv"), reading)
+    assert (reading.comment_lines, reading.notes) == (2, ["t.csv: 2 comment line(s) skipped, the first is line 1"])
+    reading = Reading(comment="!")
+    table = parse_table(b"!a,b\n1,2\n  !\n#3,4\n\n!5,6\n", Path("t.csv"), reading)
+    assert columns_of(b"x\n") == [["x"]] and table.row(1) == ["#3", "4"]
+    assert (reading.comment_lines, reading.notes) == (3, ["t.csv: 3 comment line(s) skipped, the first is line 1"])
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ("#a,b\nb,c\nc,b\n", True),
+        ("#a,b\n#b,c\nd,e\n", False),
+        ("#a,b\nc,#d\nd,e\n", True),
+        ('#a,"b"\nb,c\n', True),
+        ("%1 2\n2 3\n", True),
+        ("#source,target\n1,2\n", False),
+        ("# from\tto\n1\t2\n", False),
+        ("# 1,2\n1,2\n", False),
+        ("% 5 5 7\n5 5 1 2\n", False),
+    ],
+)
+def test_f02_a_comment_that_may_be_the_first_row(text: str, refused: bool) -> None:
+    reading = Reading()
+    if refused:
+        with pytest.raises(DataError, match=r"t\.csv, line 1: it starts with ., but may be a row") as caught:
+            parse_table(text.encode(), Path("t.csv"), reading)
+        assert "--comment none" in caught.value.hint
+    else:
+        parse_table(text.encode(), Path("t.csv"), reading)
+        assert "comment line(s) skipped" in reading.notes[0] and "has as many fields as a row" in reading.notes[0]
+    taken = parse_table(text.encode(), Path("t.csv"), Reading(comment="none"))
+    assert taken.row(0)[0].startswith(text[0]) and next(iter(taken.lines)) == 1
+    assert parse_table(text.encode(), Path("t.csv"), Reading(comment=text[0])).lines[0] > 1
+
+
+def test_f02_what_is_quoted_is_never_a_comment() -> None:
+    text = '"#a",b\n"#b",c\n'
+    for sign in (None, "#", "none"):
+        reading = Reading(comment=sign)
+        table = parse_table(text.encode(), Path("t.csv"), reading)
+        assert list(table.columns[0]) == ["#a", "#b"] and not reading.notes
 
 
 def test_tab_wins_over_commas_inside_fields() -> None:
@@ -76,7 +132,7 @@ def test_errors_name_file_and_line(content: bytes, message: str) -> None:
 
 
 def test_numbers_name_the_line_of_the_first_bad_field() -> None:
-    table = table_of("a,1.5\nb,-2e3\n#\nc,1_0\nd,x\n")
+    table = table_of("a,1.5\nb,-2e3\n\nc,1_0\nd,x\n")
     with pytest.raises(DataError, match=r"t\.csv, line 4: column 2 holds '1_0', which is not a number"):
         table.numbers(1)
     assert table_of("a,1.5\nb,-2e3\n").numbers(1).tolist() == [1.5, -2000]

@@ -154,7 +154,7 @@ def test_what_a_server_calls_an_encoding_is_stored_as_it_is(client: Client, fold
 # Resume
 
 
-def test_cuts_are_resumed_where_they_happened(client: Client, folder: Path) -> None:
+def test_case_30_cuts_are_resumed_where_they_happened(client: Client, folder: Path) -> None:
     with serve(folder, {PATH: [Fault(cut=1000), Fault(cut=70_000), Fault(cut=0)]}) as server:
         client.get(server.url(PATH))
         assert ranges(server) == [None, "bytes=1000-", "bytes=71000-", "bytes=71000-"]
@@ -347,7 +347,7 @@ def test_retries_end(client: Client, folder: Path) -> None:
     assert client.waits == [1, 2, 4, 8, 10, 10]
 
 
-def test_a_connection_that_is_cut_each_time(client: Client, folder: Path) -> None:
+def test_case_30_a_connection_that_is_cut_each_time(client: Client, folder: Path) -> None:
     with serve(folder, {PATH: repeat(Fault(cut=1000))}) as server:
         client.fails("in 3 tries: the connection was cut", server.url(PATH), options=FetchOptions(retries=2))
         assert ranges(server) == [None, "bytes=1000-", "bytes=2000-"]
@@ -397,13 +397,13 @@ def test_addresses_that_are_none(client: Client, url: str) -> None:
         Fault(body=b"{}", headers={"Content-Type": "Text/HTML; charset=utf-8"}),
     ],
 )
-def test_a_web_page_is_not_the_file(client: Client, folder: Path, fault: Fault) -> None:
+def test_case_30_a_web_page_is_not_the_file(client: Client, folder: Path, fault: Fault) -> None:
     with serve(folder, {PATH: repeat(fault)}) as server:
         client.fails("gives a web page, not the file", server.url(PATH), sha256=None)
         assert len(server.requests) == 1
 
 
-def test_the_wrong_bytes(client: Client, folder: Path) -> None:
+def test_case_30_the_wrong_bytes(client: Client, folder: Path) -> None:
     with serve(folder, {PATH: [Fault(body=OTHER)]}) as server:
         received = hashlib.sha256(OTHER).hexdigest()
         message = f"{server.url(PATH)} gives a file with sha256 {received}, but {SHA256} is expected"
@@ -448,7 +448,7 @@ def test_exactly_the_limit(client: Client, folder: Path) -> None:
 # TLS
 
 
-def test_a_certificate_that_nobody_signed(client: Client, folder: Path, certificate: Path) -> None:
+def test_case_30_a_certificate_that_nobody_signed(client: Client, folder: Path, certificate: Path) -> None:
     with serve(folder, certificate=certificate) as server:
         error = client.fails("the server cannot be trusted", server.url(PATH))
         assert server.requests == []
@@ -462,7 +462,7 @@ def test_a_server_that_does_not_speak_tls(client: Client, folder: Path) -> None:
     assert "certificates are verified" in error.hint
 
 
-def test_a_redirect_may_not_give_up_tls(
+def test_case_30_a_redirect_may_not_give_up_tls(
     client: Client, folder: Path, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", f"{certificate}.crt")
@@ -473,6 +473,59 @@ def test_a_redirect_may_not_give_up_tls(
             client.get(server.url(PATH))
         assert plain.requests == []
     assert client.target.read_bytes() == CONTENT
+
+
+# Credentials
+
+SECRETS = "bob:hunter2@"
+
+
+def with_secrets(url: str) -> str:
+    return url.replace("://", f"://{SECRETS}") + "?token=hunter3"
+
+
+def test_f07_credentials_are_sent_and_not_recorded(client: Client, folder: Path) -> None:
+    stopping = Fault(cut=1000)
+    with serve(folder, {f"{PATH}?token=hunter3": [stopping]}) as server:
+        with pytest.raises(FetchError, match="\\*\\*\\*@127") as caught:
+            client.get(with_secrets(server.url(PATH)), sha256=SHA256[::-1], options=FetchOptions(retries=0))
+        assert "hunter" not in caught.value.message
+        client.progress = interrupt_after(client, 70_000)  # type: ignore[method-assign]
+        with pytest.raises(KeyboardInterrupt):
+            client.get(with_secrets(server.url(PATH)))
+        assert "hunter" not in (client.folder / f".{NAME}.part.json").read_text()
+        del client.progress
+        client.get(with_secrets(server.url(PATH)))
+        assert {request.authorization for request in server.requests} == {"Basic Ym9iOmh1bnRlcjI="}
+        assert ranges(server)[-1] is not None  # it went on, so the record told the address apart
+    assert client.target.read_bytes() == CONTENT
+
+
+def interrupt_after(client: Client, count: int) -> Any:
+    def progress(done: int, total: int, message: str) -> None:
+        if done >= count:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def test_f07_credentials_go_to_no_other_server(client: Client, folder: Path) -> None:
+    with serve(folder) as other, serve(folder) as server:
+        away = [Fault(status=302, headers={"Location": other.url(PATH)}, body=b"")]
+        home = [Fault(status=302, headers={"Location": server.url("/away")}, body=b"")]
+        server.faults = {f"{PATH}?token=hunter3": iter(home), "/away": iter(away)}
+        client.get(with_secrets(server.url(PATH)))
+        assert [request.authorization is None for request in server.requests] == [False, False]
+        assert [(request.path, request.authorization) for request in other.requests] == [(PATH, None)]
+
+
+def test_f07_a_refused_redirect_hides_what_it_leads_to(client: Client, folder: Path, certificate: Path) -> None:
+    with serve(folder, certificate=certificate) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REQUESTS_CA_BUNDLE", f"{certificate}.crt")
+        location = f"http://{SECRETS}127.0.0.1/x?X-Amz-Signature=hunter4"
+        server.faults = {"/plain": iter([Fault(status=302, headers={"Location": location}, body=b"")])}
+        error = client.fails("which is not protected by TLS", server.url("/plain"))
+    assert "hunter" not in error.message
 
 
 # The disk

@@ -36,7 +36,7 @@ def test_a_quota_page_of_google_drive(
         cgnn.ok("data", "fetch", "toy")
 
 
-def test_offline_names_the_command_and_the_files(cgnn: FrontDoor) -> None:
+def test_case_30_offline_names_the_command_and_the_files(cgnn: FrontDoor) -> None:
     for name, benchmark in BENCHMARKS.items():
         for command in (("run", "--dataset", name), ("data", "fetch", name), ("data", "show", name)):
             line = cgnn.fails(NOT_HAD, *command, "--offline")

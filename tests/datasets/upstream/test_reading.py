@@ -110,7 +110,7 @@ def test_a_cut_download_goes_on(cgnn: FrontDoor, toy: Path, mirror: Path) -> Non
     ids=["404", "html", "slow", "cut", "checksum"],
 )
 @pytest.mark.parametrize("command", [("data", "fetch", "toy"), ("data", "show", "toy")], ids=["fetch", "show"])
-def test_a_failed_download_leaves_nothing(
+def test_case_30_a_failed_download_leaves_nothing(
     cgnn: FrontDoor,
     toy: Path,
     mirror: Path,
@@ -132,7 +132,7 @@ def test_a_failed_download_leaves_nothing(
     assert code in EXIT_CODES
 
 
-def test_upstreams_checksum_is_checked_at_once(
+def test_case_30_upstreams_checksum_is_checked_at_once(
     cgnn: FrontDoor, toy: Path, mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serve(mirror) as server:
@@ -288,7 +288,7 @@ def test_waiting_for_another_process_has_a_limit(cgnn: FrontDoor, served: Server
     assert "fetching toy" in line and served.requests == []
 
 
-def test_a_dry_run_downloads_nothing(cgnn: FrontDoor, served: Server, tmp_path: Path) -> None:
+def test_case_30_a_dry_run_downloads_nothing(cgnn: FrontDoor, served: Server, tmp_path: Path) -> None:
     rows = cgnn.ok("rewire", "--dataset", "toy", "--dry-run", "--mirror", served.url(""), "--json").json["stages"]
     assert [row["cache"] for row in rows] == ["miss", "miss"]
     assert "dry run" in cgnn.fails(
@@ -321,7 +321,7 @@ def bad_zip(path: Path, name: str, *, link: bool = False, oversized: bool = Fals
 @pytest.mark.parametrize(
     "fault", [{"name": "../../evil"}, {"name": "link", "link": True}, {"name": "big", "oversized": True}]
 )
-def test_hostile_archives_from_the_web_are_refused(
+def test_case_29_hostile_archives_from_the_web_are_refused(
     cgnn: FrontDoor, mirror: Path, tmp_path: Path, fault: dict[str, Any]
 ) -> None:
     bad_zip(mirror / "arxiv" / "arxiv.zip", **fault)

@@ -123,7 +123,7 @@ ATTACKS: dict[str, Callable[[str], bytes]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_nothing_named_is_run(path: Path, tmp_path: Path, attack: str) -> None:
+def test_case_27_nothing_that_a_pickle_names_is_run(path: Path, tmp_path: Path, attack: str) -> None:
     mark = tmp_path / "owned"
     payload = ATTACKS[attack](str(mark))
     assert "is not admitted" in refused(path, npy(payload))

@@ -9,12 +9,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency
+from cgnn_cli.datasets.files.archives import ARRAY_MEMORY
 from cgnn_cli.datasets.files.arrays import lossless, narrow
 from cgnn_cli.datasets.files.stored_splits import check_splits
 from cgnn_cli.datasets.upstream.restricted_pickle import read_split_arrays
 from cgnn_cli.datasets.wording import one_line
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import CgnnError, DataError
 from cgnn_cli.graph import TEST, TRAIN, UNUSED, VALIDATION, Graph
+from cgnn_cli.resources import check_reading
 
 FETCH_AGAIN = "fetch the file again; if it stays like this, upstream has changed it"
 SPARSE_BELOW = 0.1
@@ -167,7 +169,7 @@ def number_blocks(stream: BinaryIO, types: Sequence[str], what: str, delimiter: 
                 raise DataError(f"{what} has {len(reader.schema)} columns, not {len(columns)}", FETCH_AGAIN)
             for batch in reader:
                 yield np.stack([column.to_numpy() for column in batch.columns])
-    except (DataError, MemoryError):
+    except (CgnnError, MemoryError):
         raise
     except Exception as error:  # of Arrow, of the archive or of the decompression
         raise DataError(f"{what} cannot be read as numbers: {one_line(error)}", FETCH_AGAIN) from error
@@ -175,4 +177,8 @@ def number_blocks(stream: BinaryIO, types: Sequence[str], what: str, delimiter: 
 
 def number_columns(stream: BinaryIO, types: Sequence[str], what: str, delimiter: str = ",") -> np.ndarray:
     """The whole table; row c of the array is column c of the table."""
-    return np.concatenate(list(number_blocks(stream, types, what, delimiter)), axis=1)
+    blocks: list[np.ndarray] = []
+    for block in number_blocks(stream, types, what, delimiter):
+        blocks.append(block)
+        check_reading(what, ARRAY_MEMORY * len(blocks) * block.nbytes)
+    return np.concatenate(blocks, axis=1)

@@ -20,9 +20,11 @@ from scipy.sparse import csc_array, issparse
 import cgnn_cli
 from cgnn_cli.datasets.files.arrays import one_line
 from cgnn_cli.datasets.upstream.readers.assembly import FETCH_AGAIN
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import DataError, ResourceError
+from cgnn_cli.resources import READING_HINT, allowed_memory, check_reading, readable_bytes
 
 LEAST_SECONDS, BYTES_A_SECOND = 60.0, 1 << 21
+IDLE_SPACE = 1 << 30  # address space of a process that has imported scipy
 LEAST_MEMORY, MEMORY_A_BYTE = 2 << 30, 16  # a compressed file unpacks to several times its size
 COMPRESSED, BLOCK_BYTES = 15, 1 << 16
 PARTS = ("data", "indices", "indptr", "shape")
@@ -46,7 +48,8 @@ def read_matlab(path: Path, names: Sequence[str]) -> dict[str, np.ndarray | csc_
 def _read_apart(path: Path, folder: str, names: Sequence[str]) -> None:
     """Have another process write the variables as .npy files."""
     size = path.stat().st_size
-    seconds, memory = LEAST_SECONDS + size / BYTES_A_SECOND, LEAST_MEMORY + MEMORY_A_BYTE * size
+    seconds, allowed = LEAST_SECONDS + size / BYTES_A_SECOND, IDLE_SPACE + allowed_memory()
+    memory = min(LEAST_MEMORY + MEMORY_A_BYTE * size, allowed)
     package = str(Path(cgnn_cli.__file__).parents[1])
     command = [sys.executable, "-P", "-c", PROGRAM, package, str(memory), str(path.absolute()), folder, *names]
     try:
@@ -57,12 +60,18 @@ def _read_apart(path: Path, folder: str, names: Sequence[str]) -> None:
         raise ValueError(f"it takes more than {seconds:g} s") from error
     if done.returncode:
         lines = done.stderr.decode(errors="replace").split("\n")
+        if memory == allowed and any(
+            line.startswith(("MemoryError", "numpy._core._exceptions._Array")) for line in lines
+        ):
+            what = f"reading {path} needs more memory than the {readable_bytes(allowed_memory())} that may be used"
+            raise ResourceError(what, f"{READING_HINT}; --memory-limit overrides the limit")
         raise ValueError(next(filter(str.strip, reversed(lines)), f"it crashes its reader (code {done.returncode})"))
 
 
 def _load_variable(folder: Path, name: str) -> np.ndarray | csc_array | None:
     """A variable that the process has written; None where the file does not have it."""
     files = [folder / f"{name}.{part}.npy" for part in PARTS]
+    check_reading(name, 2 * sum(file.stat().st_size for file in files if file.exists()))
     parts = [np.load(file, allow_pickle=False) for file in files if file.exists()]
     if len(parts) < len(PARTS):
         return parts[0] if parts else None

@@ -7,10 +7,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from cgnn_cli.datasets.files.archives import open_archive, open_gzip, open_member
+from cgnn_cli.datasets.files.archives import ARRAY_MEMORY, open_archive, open_gzip, open_member
 from cgnn_cli.datasets.upstream.readers import assembly
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph
+from cgnn_cli.resources import check_reading
 
 ARCHIVE, SPLITS = "arxiv.zip", "arxiv-year-splits.npy"
 FOLDER = "arxiv/raw"
@@ -57,6 +58,7 @@ def _column(path: Path, name: str) -> np.ndarray:
 
 def _features(path: Path, count: int) -> np.ndarray:
     """The features, filled in a block at a time so that their text is never in memory."""
+    check_reading(path, ARRAY_MEMORY * 4 * WIDTH * count)
     features = np.empty((count, WIDTH), dtype=np.float32)
     filled = 0
     with _text(path, "node-feat.csv.gz") as (stream, what):

@@ -249,7 +249,7 @@ def test_flipped_bytes(tmp_path: Path, layout: str) -> None:
         ("ogb", ["splits"]),
     ],
 )
-def test_a_pickle_is_not_run(tmp_path: Path, layout: str, names: list[str]) -> None:
+def test_case_27_a_pickle_is_not_run(tmp_path: Path, layout: str, names: list[str]) -> None:
     class Payload:
         def __reduce__(self) -> Any:
             return (Path.touch, (tmp_path / "owned",))
@@ -263,7 +263,7 @@ def test_a_pickle_is_not_run(tmp_path: Path, layout: str, names: list[str]) -> N
     assert not (tmp_path / "owned").exists()
 
 
-def test_a_pickle_in_a_mask_file_or_beside_what_is_read(tmp_path: Path) -> None:
+def test_case_27_a_pickle_in_a_mask_file_or_beside_what_is_read(tmp_path: Path) -> None:
     class Payload:
         def __reduce__(self) -> Any:
             return (Path.touch, (tmp_path / "owned",))

@@ -1,0 +1,68 @@
+"""docs/reliability.md: every case has its row, every row its tests, and every fault that was found has a test."""
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from types import ModuleType
+
+import pytest
+
+from tests.docs.test_docs import DOCS, section_of, tables_of, text_of
+
+ON_CLUSTERS = 26
+CASES = range(1, 47)
+FAULTS = set(range(1, 30)) - {26, 28}  # one is a word in the docs, the other a test that depended on load
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = spec_from_file_location("make_reliability", DOCS / "make_reliability.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows(generator: ModuleType, page: str) -> dict[int, str]:
+    """The tests of each case in the table."""
+    found = generator.ROW.findall(page)
+    assert len(found) == len({number for number, *_ in found})
+    return {int(number): tests for number, _, _, tests in found}
+
+
+def test_every_case_has_a_row_and_no_other_has_one(generator: ModuleType) -> None:
+    assert list(rows(generator, text_of("reliability.md"))) == list(CASES)
+    assert set(generator.tests_named("case_")) <= set(CASES)
+
+
+def test_every_row_has_tests_but_the_one_on_clusters(generator: ModuleType) -> None:
+    found = rows(generator, generator.filled(text_of("reliability.md")))
+    assert [number for number, tests in found.items() if "::test_case_" not in tests] == [ON_CLUSTERS]
+    assert found[ON_CLUSTERS] == generator.WAITING
+
+
+def test_the_page_names_the_tests_that_there_are(generator: ModuleType) -> None:
+    page = text_of("reliability.md")
+    assert page == generator.filled(page), "run `python docs/make_reliability.py`"
+
+
+def test_every_promise_has_cases() -> None:
+    (promises,) = tables_of(section_of(text_of("reliability.md"), "## The contract"))
+    assert len(promises) == 1 + 7
+    spans = [re.findall(r"(\d+)(?: to (\d+))?", cases) for _, _, cases in promises[1:]]
+    numbers = {number for found in spans for a, b in found for number in range(int(a), int(b or a) + 1)}
+    told_elsewhere = {26, 43, 45, 46}  # of clusters, devices, environments and settings, which no promise is about
+    assert numbers == set(CASES) - told_elsewhere
+
+
+def test_every_fault_that_was_found_has_a_test(generator: ModuleType) -> None:
+    assert set(generator.tests_named("f")) >= FAULTS
+
+
+def test_the_check_sees_what_it_is_meant_to_see(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (
+        "| 5 | it breaks | it mends | `gone.py::test_case_05_x` |\n| 26 | a | b | waits for the issue on clusters |\n"
+    )
+    monkeypatch.setattr(generator, "tests_named", lambda prefix: {5: ["a.py::test_case_05_y"]})
+    assert "| `a.py::test_case_05_y` |" in generator.filled(page) and "gone.py" not in generator.filled(page)
+    monkeypatch.setattr(generator, "tests_named", lambda prefix: {})
+    assert "| it mends |  |" in generator.filled(page) and generator.WAITING in generator.filled(page)
