@@ -11,6 +11,7 @@ from typing import Any
 
 PAPER_RANK = 5
 BLOCK_BYTES = 1 << 26  # of the blocks of rows that the series works on
+DENSE_BLOCK_BYTES, DENSE_GAIN = 1 << 23, 20  # of dense ones, and what makes them worth it: numerics/powers.py
 CACHED_STATES = 3 << 19
 
 
@@ -66,18 +67,29 @@ def _svd_memory(size: WalkSize, config: Any) -> int:
 
 
 def _exact_memory(size: WalkSize, config: Any) -> int:
-    """The matrix, its inverse, and what LAPACK works in; where that is too much, sparse factors within the limit."""
-    return min(3 * 8 * size.states**2, size.memory)
+    """The matrix, its inverse and two copies for LAPACK, in a process; where that is too much, sparse factors."""
+    from cgnn_cli.numerics.exact import dense_bytes
+
+    return min(dense_bytes(size.states) + 8 * size.states**2, size.memory)
 
 
 def _series_memory(size: WalkSize, config: Any) -> int:
     """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread."""
-    wanted = 2 * size.edges + size.states
-    most = max(BLOCK_BYTES, 96 * size.states) * (1.0 if config.step_count <= 2 else 0.6)
-    rows = 12 * (2 * size.steps + size.two_steps) + 96 * wanted if config.step_count <= 2 else most * size.jobs
-    blocks = min(most * size.jobs, rows, size.memory)
+    blocks = min(_blocks_of_rows(size, config.step_count), size.memory)
     lazy = 0 if size.waits else 2 * 12 * (size.steps + size.states)
     return int(lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 80 * size.states)
+
+
+def _blocks_of_rows(size: WalkSize, steps: int) -> float:
+    """What each thread works on, or all rows where those are less: sparse, or dense where almost all is reached."""
+    growth = size.two_steps / max(size.steps, 1)
+    reached = min(size.two_steps * growth ** max(steps - 2, 0), float(size.states) * size.steps)
+    most, rows = max(BLOCK_BYTES, 96 * size.states), 12 * (2 * size.steps + reached)
+    if steps > 2 and size.states * size.steps < DENSE_GAIN * reached:
+        most, rows = max(DENSE_BLOCK_BYTES, 64 * 24 * size.states), 24.0 * size.states**2
+    elif steps > 2:  # whose blocks are bounded by walks, and their rows have about a third of so many entries
+        most, rows = 0.3 * most + 96 * size.states, rows / 2
+    return min(most * size.jobs, rows + 96 * (2 * size.edges + size.states))
 
 
 def _sketch_memory(size: WalkSize, config: Any) -> int:

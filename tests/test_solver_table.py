@@ -49,7 +49,8 @@ def test_memory_grows_with_the_walk() -> None:
     small, large = WalkSize(10, 50, 40), WalkSize(1000, 5000, 4000)
     for name, solver in SOLVERS.items():
         config = CommuteConfig(solver=name)
-        assert solver.memory(large, config) == 100 * solver.memory(small, config)
+        factor = 10_000 if name == "exact" else 100  # which is dense
+        assert solver.memory(large, config) == factor * solver.memory(small, config)
 
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
