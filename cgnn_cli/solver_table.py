@@ -94,7 +94,11 @@ def _blocks_of_rows(size: WalkSize, steps: int) -> float:
 
 def _sketch_memory(size: WalkSize, config: Any) -> int:
     """A series, then some 25 arrays over the pairs; a worker solves with 14 vectors, and a walk of its own."""
-    solves = size.jobs * (14 * 8 * size.states + 12 * size.steps)
+    from cgnn_cli.apart import PROCESS_BYTES
+    from cgnn_cli.numerics.threads import WORTH_PROCESSES
+
+    own = PROCESS_BYTES if size.jobs > 1 and config.probes * size.steps >= WORTH_PROCESSES else 0
+    solves = size.jobs * (14 * 8 * size.states + 12 * size.steps + own)
     return max(_series_memory(size, config), 200 * size.edges + solves)
 
 
