@@ -8,6 +8,7 @@ measured peaks.
 
 from __future__ import annotations
 
+from math import expm1
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import CommuteConfig, ComputeConfig, TrainConfig
@@ -113,7 +114,8 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     panels, work = nodes * numbers, float(kept * (12 + 4 * train.numbers_an_entry()))
     if isinstance(train, SamplingOptions) and train.batch_nodes:
         ways = 2 if train.resolved_direction == "both" else 1
-        reached = min(nodes, train.batch_nodes * (1 + ways * train.fanout) ** train.layers)
+        draws = train.batch_nodes * (1 + min(ways * train.fanout, kept / nodes)) ** train.layers
+        reached = nodes * -expm1(-draws / nodes)  # many are drawn more than once
         panels = max(reached * numbers, nodes * train.width * (train.layers + 1))
         work = 12 * kept + 60 * min(kept, ways * reached * train.fanout)
     return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels * _piling_up(graph, train))
@@ -128,7 +130,7 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
-    return _needed(inputs, work + 4 * panels)
+    return _needed(inputs, work + 4 * panels * min(_piling_up(graph, train), 2.0))
 
 
 def numbers_of_a_node(graph: Graph, train: TrainConfig) -> int:
