@@ -280,6 +280,14 @@ def _read_npz(path: Path) -> Artifact:
         raise CorruptError(f"{path} is not a cgnn artifact, or it is damaged") from error
 
 
+def version_of(path: Path) -> int:
+    """The format of an HDF5 file that has been verified."""
+    import h5py
+
+    with h5py.File(path, "r", locking=False) as file:
+        return int(file.attrs["encoding-version"])
+
+
 def newer_format(path: Path, version: object) -> NewerFormatError:
     """What to say of an artifact that a later cgnn wrote."""
     return NewerFormatError(

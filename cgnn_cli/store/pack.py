@@ -32,7 +32,7 @@ from cgnn_cli.pipeline import STAGES
 from cgnn_cli.redaction import placeless
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
-from cgnn_cli.store.disk import file_sha256, temporary_beside
+from cgnn_cli.store.disk import file_sha256, temporary_beside, unreadable
 from cgnn_cli.store.housekeeping import dataset_names
 from cgnn_cli.store.lineage import walk
 from cgnn_cli.store.outputs import opened_output
@@ -160,7 +160,9 @@ def _opened(path: Path) -> tarfile.TarFile:
     try:
         return tarfile.open(path, "r:")
     except OSError as error:
-        raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+        if error.errno in files.NO_SUCH_FILE:
+            raise UpstreamError(f"cannot read {path}: {error.strerror}") from error
+        raise unreadable(path, error) from error
     except TAR_ERRORS as error:
         raise CorruptError(f"{path} is not a pack of cgnn, or its beginning is damaged") from error
 

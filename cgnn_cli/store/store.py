@@ -360,7 +360,7 @@ def _may_replace(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:
 def _side_record(path: Path, header: Header) -> dict[str, Any]:
     """The side record of a file that has been verified."""
     return {
-        "format": files.FORMAT_VERSION,
+        "format": files.version_of(path),
         "header": header.to_json(),
         "header_sha256": files.header_sha256(header),
         "size": path.stat().st_size,

@@ -470,7 +470,21 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     files_given = ("--edges", "edges.csv", "--labels", "labels.csv", "--splits", "splits.csv")
     own = Path("own").absolute()
     cgnn.ok("data", "import", "own", *files_given, "--no-header", "--store", own, "-q")
-    cgnn.ok("run", "--dataset", "own", "--method", "none", "--self-share", 0, *TINY, "--store", own, "-q")
+    cgnn.ok(
+        "run",
+        "--dataset",
+        "own",
+        "--method",
+        "none",
+        "--solver",
+        "exact",
+        "--self-share",
+        0,
+        *TINY,
+        "--store",
+        own,
+        "-q",
+    )
     cgnn.ok("run", "--no-compare", "--split", 0, *TINY, "--store", shared_store, "-q")
     write_standin(Path("mirror"))
     other = Path("other").absolute()

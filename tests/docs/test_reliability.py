@@ -6,7 +6,10 @@ from types import ModuleType
 
 import pytest
 
+from cgnn_cli.store.crashpoints import POINTS
 from tests.docs.test_docs import DOCS, section_of, tables_of, text_of
+from tests.faults.test_corruption import CORRUPTIONS
+from tests.faults.test_crashpoints import KILLS
 
 ON_CLUSTERS = 26
 CASES = range(1, 47)
@@ -52,6 +55,11 @@ def test_every_promise_has_cases() -> None:
     numbers = {number for found in spans for a, b in found for number in range(int(a), int(b or a) + 1)}
     told_elsewhere = {26, 43, 45, 46}  # of clusters, devices, environments and settings, which no promise is about
     assert numbers == set(CASES) - told_elsewhere
+
+
+def test_the_page_says_how_often_the_tests_try() -> None:
+    page = section_of(text_of("reliability.md"), "## How much is tried")
+    assert f"| {KILLS} times, at each of {len(POINTS)} steps |" in page and f"| {CORRUPTIONS} in artifacts" in page
 
 
 def test_every_fault_that_was_found_has_a_test(generator: ModuleType) -> None:

@@ -143,12 +143,16 @@ def test_f19_pins_of_processes_that_were_killed_go_after_a_day(importing: tuple[
 # --- a newer cgnn ----------------------------------------------------------------------------------------------------
 
 
+NEWER = files.FORMAT_VERSION + 1
+
+
 def make_newer(path: Path) -> bytes:
     """Raise the format of a published artifact, as a later cgnn would have written it; its record too."""
     artifact = files.read(path)
     path.unlink()
     with pytest.MonkeyPatch.context() as later:
-        later.setattr(files, "FORMAT_VERSION", 3)
+        later.setattr(files, "FORMAT_VERSION", NEWER)
+        later.setattr(files, "format_version", lambda elements: NEWER)
         header = Store(path.parents[1]).publish(artifact)
     assert header.key == path.stem
     return path.read_bytes()
@@ -164,14 +168,18 @@ def test_case_19_artifacts_of_a_newer_format_are_left_alone(record: str, full: P
     (commute,) = artifacts_of(full, "commute")
     verified = cgnn.ok("cache", "verify", "--store", full, "--json").json
     assert [row["stage"] for row in verified["summary"]["verified"] if not row["sound"]] == ["graph", "commute"]
-    newer_notes = [note for note in verified["warnings"] if "in artifact format 3, this cgnn reads up to 1" in note]
+    newer_notes = [
+        note
+        for note in verified["warnings"]
+        if f"in artifact format {NEWER}, this cgnn reads up to {NEWER - 1}" in note
+    ]
     assert len(newer_notes) == 2
     cgnn.ok("cache", "gc", "--quarantine", "--store", full)
     for options in ((), ("--force",)):
         error = cgnn.fails(4, *COMMUTE, *options)
-        assert "was written in artifact format 3, this cgnn reads up to 1 (upgrade cgnn" in error
-    assert "artifact format 3" in cgnn.fails(4, "show", commute.stem, "--store", full)
-    assert "artifact format 3" in cgnn.fails(4, "train", "--input", commute, "--store", full)
+        assert f"was written in artifact format {NEWER}, this cgnn reads up to {NEWER - 1} (upgrade cgnn" in error
+    assert f"artifact format {NEWER}" in cgnn.fails(4, "show", commute.stem, "--store", full)
+    assert f"artifact format {NEWER}" in cgnn.fails(4, "train", "--input", commute, "--store", full)
     assert {path: path.read_bytes() for path in newer} == newer
     assert not (full / "quarantine").exists()
 
@@ -191,11 +199,12 @@ def test_case_19_the_saved_state_of_a_newer_format_is_not_replaced(full: Path, c
     partial = full / "partial" / fit.name
     partial.parent.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as later:
-        later.setattr(files, "FORMAT_VERSION", 2)
+        later.setattr(files, "FORMAT_VERSION", NEWER)
+        later.setattr(files, "format_version", lambda elements: NEWER)
         write(partial, sample("partial"))
     content = partial.read_bytes()
     command = ("train", *TINY, "--solver", "exact", "--epochs", 1, "--hidden", 2, "--split", 0)
-    assert "artifact format 2" in cgnn.fails(4, *command)
+    assert f"artifact format {NEWER}" in cgnn.fails(4, *command)
     assert partial.read_bytes() == content
     cgnn.ok(*command, "--restart")
 

@@ -83,11 +83,11 @@ def test_the_correction_is_over_the_runs_of_all_graphs() -> None:
 
 def test_sizes_of_splits_are_read_from_the_graph(tmp_path: Path) -> None:
     splits = np.array([[1, 1, 2, 3, 3, 3], [1, 1, 1, 2, 0, 3]], dtype=np.uint8)
-    store = Store(tmp_path)
-    store.publish(sealed(Artifact(Header("graph", "abc", 1, {}, {}, {}), {"splits": splits})))
+    store, key = Store(tmp_path), "abc".ljust(32, "0")
+    store.publish(sealed(Artifact(Header("graph", key, 1, {}, {}, {}), {"splits": splits})))
     known = split_ratios(store)
-    assert known("abc", [0]) == 1.5 and known("abc", [0, 1]) == 4 / 5
-    assert known("gone", [0]) is None and known("", [0]) is None
+    assert known(key, [0]) == 1.5 and known(key, [0, 1]) == 4 / 5
+    assert known("f" * 32, [0]) is None and known("", [0]) is None
 
 
 def test_without_the_graph_there_is_no_t_test() -> None:
