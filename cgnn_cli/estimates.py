@@ -118,8 +118,7 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
         ways = 2 if train.resolved_direction == "both" else 1
         draws = train.batch_nodes * (1 + min(ways * train.fanout, kept / nodes)) ** train.layers
         reached = nodes * -expm1(-draws / nodes)  # many are drawn more than once
-        outputs = nodes * train.width * 2 * (train.layers + 1) if nodes > CHUNK_ROWS else 0
-        panels = reached * numbers * _piling_up(reached, graph, train) + outputs
+        panels = reached * numbers * _piling_up(reached, graph, train) + _chunked_outputs(nodes, train)
         work = 12 * kept + 60 * min(kept, ways * reached * train.fanout)
     return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels)
 
@@ -133,7 +132,15 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
-    return _needed(inputs, work + 4 * panels * min(_piling_up(graph.node_count, graph, train), 2.0))
+    panels *= min(_piling_up(graph.node_count, graph, train), 2.0)
+    return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+
+
+def _chunked_outputs(nodes: int, train: TrainConfig) -> int:
+    """Numbers of the outputs of all layers, in chunks and put together, where a training is in batches."""
+    if isinstance(train, SamplingOptions) and train.batch_nodes and nodes > CHUNK_ROWS:
+        return nodes * train.width * 2 * (train.layers + 1)
+    return 0
 
 
 def numbers_of_a_node(graph: Graph, train: TrainConfig) -> int:
