@@ -175,7 +175,7 @@ def test_estimates_at_a_million_edges_are_within_a_factor_of_two_of_the_peak() -
 def test_estimates_of_all_models_are_within_a_factor_of_two_of_the_peak(shape: str) -> None:
     """And of all settings of other stages; in one process."""
     found = measured("--together", "--edges", "100000", "--shapes", shape)
-    bounds = [row for row in found if "inception" in row[0] or "digcl" in row[0]]  # of entries, which are far fewer
+    bounds = [row for row in found if "digcn-ib" in row[0] or "digcl" in row[0]]  # of entries: far fewer
     assert all(peak / 2 <= estimate for _, estimate, peak in bounds)
     assert_estimated([row for row in found if row not in bounds])
 
