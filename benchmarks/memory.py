@@ -340,7 +340,7 @@ def forget_what_is_freed() -> None:
     """Start again with a fixed threshold of malloc; smaller peaks count too then, and nothing piles up."""
     if os.environ.get(THRESHOLD) != str(1 << 16):
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, THRESHOLD: str(1 << 16)})
-    estimates.LEAST, estimates.PILED_UP = 16 << 20, 1.0
+    estimates.LEAST, estimates.PILED_UP = 24 << 20, 1.0
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ COMPUTE = ComputeConfig()
 # lives; to return them at once makes it 2.4 times as slow.
 KEPT_BELOW = 32 << 20
 PILED_UP = 3.0
+CHUNK_ROWS = 1 << 14  # of an output, where a training is in batches: models/parts/sampling.py
 
 
 def _bytes(data: Any) -> int:
@@ -106,19 +107,20 @@ def operators_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig
 def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
     """The transposes of the operators and of sparse features, and the panels of all layers for the gradient.
 
-    In batches the panels are those of the nodes that a batch reaches; the validation has outputs of the whole graph.
+    In batches the panels are those of the nodes that a batch reaches; the validation of a larger graph has the outputs
+    of all layers, in chunks and put together.
     """
     graph, train = inputs["graph"], config.train
     nodes, numbers = graph.node_count, numbers_of_a_node(graph, train)
     kept = _operator_entries(inputs)
-    panels, work = nodes * numbers, float(kept * (12 + 4 * train.numbers_an_entry()))
+    panels, work = nodes * numbers * _piling_up(nodes, graph, train), float(kept * (12 + 4 * train.numbers_an_entry()))
     if isinstance(train, SamplingOptions) and train.batch_nodes:
         ways = 2 if train.resolved_direction == "both" else 1
         draws = train.batch_nodes * (1 + min(ways * train.fanout, kept / nodes)) ** train.layers
         reached = nodes * -expm1(-draws / nodes)  # many are drawn more than once
-        panels = max(reached * numbers, nodes * train.width * (train.layers + 1))
+        panels = reached * numbers * _piling_up(reached, graph, train) + _chunked_outputs(nodes, train)
         work = 12 * kept + 60 * min(kept, ways * reached * train.fanout)
-    return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels * _piling_up(graph, train))
+    return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels)
 
 
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
@@ -130,7 +132,15 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
-    return _needed(inputs, work + 4 * panels * min(_piling_up(graph, train), 2.0))
+    panels *= min(_piling_up(graph.node_count, graph, train), 2.0)
+    return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+
+
+def _chunked_outputs(nodes: int, train: TrainConfig) -> int:
+    """Numbers of the outputs of all layers, in chunks and put together, where a training is in batches."""
+    if isinstance(train, SamplingOptions) and train.batch_nodes and nodes > CHUNK_ROWS:
+        return nodes * train.width * 2 * (train.layers + 1)
+    return 0
 
 
 def numbers_of_a_node(graph: Graph, train: TrainConfig) -> int:
@@ -154,9 +164,9 @@ def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> i
     return size * 4 * (min(matrices, 2) + copies)
 
 
-def _piling_up(graph: Graph, train: TrainConfig) -> float:
-    """How much more than what lives the panels take."""
-    panel = 4 * graph.node_count * getattr(train, "width", graph.class_count)
+def _piling_up(nodes: float, graph: Graph, train: TrainConfig) -> float:
+    """How much more than what lives the panels of so many nodes take."""
+    panel = 4 * nodes * getattr(train, "width", graph.class_count)
     return PILED_UP if panel < KEPT_BELOW else 1.0
 
 

@@ -84,7 +84,8 @@ def _blocks_of_rows(size: WalkSize, steps: int) -> float:
     """What each thread works on, or all rows where those are less: sparse, or dense where almost all is reached."""
     growth = size.two_steps / max(size.steps, 1)
     reached = min(size.two_steps * growth ** max(steps - 2, 0), float(size.states) * size.steps)
-    most, rows = max(BLOCK_BYTES, 96 * size.states), 12 * (2 * size.steps + reached)
+    most: float = max(BLOCK_BYTES, 96 * size.states)
+    rows = 12 * (2 * size.steps + reached)
     if steps > 2 and size.states * size.steps < DENSE_GAIN * reached:
         most, rows = max(DENSE_BLOCK_BYTES, 64 * 24 * size.states), 24.0 * size.states**2
     elif steps > 2:  # whose blocks are bounded by walks, and their rows have about a third of so many entries

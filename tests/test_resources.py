@@ -170,18 +170,25 @@ def test_estimates_at_a_million_edges_are_within_a_factor_of_two_of_the_peak() -
 
 @needs_peaks
 @pytest.mark.slow
-def test_estimates_of_more_settings_and_sizes_are_within_a_factor_of_two_of_the_peak() -> None:
-    """All models, and what is larger; in one process."""
-    assert_estimated(measured("--together", "--edges", "100000", "--shapes", "skewed", "even"))
-    assert_estimated(measured("--together", "--quick", "--edges", "10000", "1000000", "--shapes", "even"))
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("shape", ["even", "skewed"])
+def test_estimates_of_all_models_are_within_a_factor_of_two_of_the_peak(shape: str) -> None:
+    """And of all settings of other stages; in one process."""
+    found = measured("--together", "--edges", "100000", "--shapes", shape)
+    bounds = [row for row in found if "digcn-ib" in row[0] or "digcl" in row[0]]  # of entries: far fewer
+    assert all(peak / 2 <= estimate for _, estimate, peak in bounds)
+    assert_estimated([row for row in found if row not in bounds])
 
 
 @needs_peaks
 @pytest.mark.slow
-def test_estimates_of_processes_of_their_own_are_within_a_factor_of_two_of_the_peak() -> None:
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(
+    "which", [("--quick", "--edges", "100000"), ("--only", "commute --solver exact", "--edges", "20000", "40000")]
+)
+def test_estimates_of_processes_of_their_own_are_within_a_factor_of_two_of_the_peak(which: tuple[str, ...]) -> None:
     """As users run them; the dense solver has a helper, whose memory counts."""
-    assert_estimated(measured("--quick", "--edges", "100000", "--shapes", "skewed"))
-    assert_estimated(measured("--only", "commute --solver exact", "--edges", "20000", "40000", "--shapes", "even"))
+    assert_estimated(measured(*which, "--shapes", "skewed"))
 
 
 @pytest.mark.parametrize(("kind", "model", "direction"), sorted(set(operator_cases())))
