@@ -9,7 +9,7 @@ demo: .venv/installed
 	$(CGNN) run
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
