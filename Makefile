@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 CGNN := $(BIN)/cgnn
+# Hundreds of tests start a process, which would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test soak lint bench bench-commute bench-training bench-memory tune reproduction docs slow clean
 
