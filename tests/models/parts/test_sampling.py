@@ -226,11 +226,12 @@ def test_memory_is_that_of_a_batch() -> None:
     graph = Graph(adjacency=csr_array((nodes, nodes)), features=np.zeros((nodes, 1), dtype=np.float32))
     inputs = {"graph": graph, "operators-directed": Operators(matrices={}, summary={"entries": 0})}
     wide = DirgnnConfig(hidden=256, layers=3)
-    whole, batched = (
+    whole, batched, doubled = (
         fit_memory(inputs, FitConfig(config, 0))
-        for config in (wide, dataclasses.replace(wide, batch_nodes=50, fanout=2))
+        for config in (wide, *(dataclasses.replace(wide, batch_nodes=count, fanout=2) for count in (50, 100)))
     )
-    assert batched < whole / 3
+    outputs = 4 * nodes * 256 * 2 * (3 + 1)  # of all layers, for the validation
+    assert batched < outputs + whole / 100 and batched < doubled < outputs + whole / 100
 
 
 def test_batches_through_the_front_door(cgnn: FrontDoor) -> None:
