@@ -7,7 +7,6 @@ import os
 import signal
 
 POINTS = ("temporary-opened", "half-written", "written", "verified", "synced", "renamed", "protected", "recorded")
-CLEANING_POINTS = ("graph-aside",)
 
 
 def crash_point(name: str) -> None:
