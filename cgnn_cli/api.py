@@ -18,7 +18,7 @@ from cgnn_cli.datasets.forms import variant
 from cgnn_cli.datasets.from_networkx import graph_from_networkx
 from cgnn_cli.datasets.registry import settled
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
-from cgnn_cli.datasets.structural import structural_features
+from cgnn_cli.datasets.structural import STRUCTURAL_SOURCE, structural_features
 from cgnn_cli.datasets.upstream.reading import read_benchmark
 from cgnn_cli.errors import CgnnError, DataError, UsageError
 from cgnn_cli.execution.results import Run
@@ -63,6 +63,7 @@ def graph_from_arrays(
     matrix = canonical_csr(csr_array(adjacency))
     if not usable_weights(matrix.data).all():
         raise DataError(f"the weights of edges must be {WEIGHT_RANGE}", "scale the weights")
+    summary = STRUCTURAL_SOURCE if features is None else {}
     if features is None:
         features = structural_features(matrix)
     columns = csr_array(features) if issparse(features) else np.asarray(features)
@@ -72,7 +73,9 @@ def graph_from_arrays(
     if codes is not None and splits is None:
         splits = ratio_splits(codes, ratio, split_count, seed)
     drawn = None if splits is None else np.atleast_2d(np.asarray(splits, dtype=np.uint8))
-    return Graph(adjacency=matrix, features=columns, labels=codes, class_names=names, splits=drawn)
+    return Graph(
+        adjacency=matrix, features=columns, labels=codes, class_names=names, splits=drawn, summary=dict(summary)
+    )
 
 
 def _class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

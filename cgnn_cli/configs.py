@@ -129,11 +129,13 @@ class GraphConfig(StageConfig):
 class RewireConfig(StageConfig):
     stage: ClassVar[str] = "rewire"
 
-    method: Literal["path", "none", "teleport"] = option(
-        "path",
-        "path: join the nodes in the order of their similarity to the mean node, and add a self-loop to each. "
+    method: Literal["auto", "path", "escape", "teleport", "none"] = option(
+        "auto",
+        "path (the paper): join the nodes in the order of their similarity to the mean node. "
+        "escape: no new edges; where the walk would be trapped, some steps jump to any node. "
+        "teleport: the same everywhere (the paper's PPR variant). "
         "none: the walk on the largest strongly connected component as it is. "
-        "teleport: no new edges; some steps jump to any node (the paper's PPR variant).",
+        "auto: path where the graph brought features of its own, else escape.",
     )
     walk: Literal["directed", "symmetric"] = option(
         "directed", "directed: walk along A. symmetric: walk along A + A^T (the paper's CGNN_sym)."
@@ -141,13 +143,22 @@ class RewireConfig(StageConfig):
     gamma: float = option(
         0.9, "teleport: the share of steps along edges; the rest jumps to any node.", above=0, maximum=0.999999
     )
+    escape: float = option(
+        0.1, "escape: the chance of a jump in components without a way out.", above=0, maximum=0.999999
+    )
+    escape_floor: float = option(1e-3, "escape: the chance of a jump elsewhere.", minimum=0, maximum=0.999999)
+
+    def resolved(self, facts: Facts) -> Self:
+        """The paper's path orders nodes by features, which needs features of the graph's own."""
+        if self.method != "auto":
+            return self
+        return dataclasses.replace(self, method="path" if facts.features == "own" else "escape")
 
     def to_dict(self) -> dict[str, Any]:
-        """`--gamma` is read by `--method teleport` only."""
-        values = super().to_dict()
-        if self.method != "teleport":
-            del values["gamma"]
-        return values
+        """`--gamma` is read by `--method teleport` only, `--escape` and `--escape-floor` by `escape`."""
+        unread = {"gamma"} if self.method != "teleport" else set()
+        unread |= {"escape", "escape_floor"} if self.method not in ("auto", "escape") else set()
+        return {name: value for name, value in super().to_dict().items() if name not in unread}
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ def rewire_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = 
         return _needed(inputs, max(work, base + CSR_ENTRY * entries) + 40 * nodes)
     if config.method == "none":
         return _needed(inputs, max(work, base + 26 * entries + 80 * nodes))
+    if config.method == "escape":
+        return _needed(inputs, max(work, base + 3 * CSR_ENTRY * (entries + nodes) + 140 * nodes))
     features = 0
     if graph.features is not None:
         features = int(graph.features.size) * (20 if hasattr(graph.features, "nnz") else 8)

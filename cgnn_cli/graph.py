@@ -132,21 +132,22 @@ class Graph(StageData):
 class Rewired(StageData):
     """The graph that is walked: a strongly connected adjacency over `nodes` (all of them for `--method path`).
 
-    gamma: for `--method teleport` the share of steps along edges, as one number; the adjacency is then the graph's own,
-    and the jumps connect it.
+    gamma: for `--method teleport` the share of steps along edges, as one number; jump: for `--method escape` the chance
+    of each state to jump to any state. The adjacency has then the graph's own edges, and the jumps connect it.
     """
 
     adjacency: csr_array
     nodes: np.ndarray
     order: np.ndarray | None = None
     gamma: np.ndarray | None = None
+    jump: np.ndarray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dilap(StageData):
     """The walk and its digraph Laplacian: transition P, its Perron vector pi, and the DiLap T, over `nodes`.
 
-    A teleporting walk has a `jump`, the chance of each state to jump to any state. Then transition is the part of P
+    A walk that jumps has a `jump`, the chance of each state to jump to any state. Then transition is the part of P
     along edges, laplacian is the sparse part of T, and `form` names which T it is (as bytes).
     """
 
@@ -170,7 +171,7 @@ class Dilap(StageData):
         return Walk(self.transition, self.jump)
 
     def laplacian_operator(self) -> csr_array | LinearOperator:
-        """T: the sparse matrix itself, or an operator that adds the low-rank part of a teleporting walk."""
+        """T: the sparse matrix itself, or an operator that adds the low-rank part of a walk that jumps."""
         from cgnn_cli.numerics.transition import jumping_laplacian
 
         if self.jump is None:

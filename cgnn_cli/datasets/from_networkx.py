@@ -9,7 +9,7 @@ import numpy as np
 
 from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
-from cgnn_cli.datasets.structural import structural_features
+from cgnn_cli.datasets.structural import STRUCTURAL_SOURCE, structural_features
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, byte_strings
 
@@ -46,6 +46,7 @@ def graph_from_networkx(
         class_names=names,
         node_ids=byte_strings(nodes),
         splits=None if codes is None else ratio_splits(codes, DEFAULT_RATIO, SPLITS_DRAWN, 0),
+        summary=STRUCTURAL_SOURCE if features is None else {},
     )
 
 

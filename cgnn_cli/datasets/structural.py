@@ -9,6 +9,7 @@ from cgnn_cli.numerics.threads import in_threads
 from cgnn_cli.resources import allowed_cores
 
 STRUCTURAL_NAMES = ("log_in_degree", "log_out_degree", "pagerank", "return_2", "return_3", "return_4")
+STRUCTURAL_SOURCE = {"feature_source": "structural"}  # in the summary of a graph with such features
 DAMPING = 0.85
 PAGERANK_TOLERANCE = 1e-12
 PAGERANK_ITERATIONS = 1000

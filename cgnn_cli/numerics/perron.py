@@ -63,7 +63,7 @@ def perron_vector(walk: Walk, start: np.ndarray) -> Perron:
     raise NumericalError(
         f"the Perron vector did not converge: relative residual {residual:.1e} (limit {RESIDUAL_LIMIT:.0e}), "
         f"refinement moves an entry by {correction:.1e} (limit {CORRECTION_LIMIT:.0e})",
-        "the walk mixes too slowly; check the graph for long chains, or rewire it with --method path",
+        "the walk mixes too slowly; check the graph for long chains, or rewire it with --method escape or teleport",
     )
 
 

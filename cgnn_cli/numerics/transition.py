@@ -27,6 +27,15 @@ def teleporting_walk(adjacency: csr_array, gamma: float) -> Walk:
     return Walk(sparse, np.where(totals > 0, 1 - gamma, 1.0))
 
 
+def escaping_walk(adjacency: csr_array, jump: np.ndarray) -> Walk:
+    """P = (1 - v) D^-1 A + v 1^T / N with a chance v of each state; D^-1 A itself, bit for bit, where all are 0."""
+    sparse = transition_matrix(adjacency)
+    if not jump.any():
+        return Walk(sparse)
+    sparse.data *= (1 - jump)[row_of_entries(sparse)]
+    return Walk(sparse, jump)
+
+
 def incidence_laplacian(transition: csr_array) -> csr_array:
     """T = B diag(P_ij) B^T with B the signed incidence matrix: the Laplacian of the weights P + P^T.
 
@@ -44,7 +53,7 @@ def random_walk_laplacian(transition: csr_array) -> csr_array:
 
 
 def jumping_laplacian(sparse: csr_array, jump: np.ndarray, *, incidence: bool) -> LinearOperator:
-    """The Laplacian of a teleporting walk: its sparse part less v 1^T/n, and in the incidence form also 1 v^T/n."""
+    """The Laplacian of a walk that jumps: its sparse part less v 1^T/n, and in the incidence form also 1 v^T/n."""
 
     def left(x: np.ndarray) -> np.ndarray:
         return np.multiply.outer(jump, x.mean(axis=0))
@@ -68,7 +77,7 @@ def jumping_laplacian(sparse: csr_array, jump: np.ndarray, *, incidence: bool) -
 
 
 def sparse_laplacian(walk: Walk, *, incidence: bool) -> csr_array:
-    """The Laplacian of a walk; of a teleporting one the sparse part, to which `jumping_laplacian` adds the rest."""
+    """The Laplacian of a walk; of one that jumps the sparse part, to which `jumping_laplacian` adds the rest."""
     if not incidence:
         return random_walk_laplacian(walk.sparse)
     laplacian = incidence_laplacian(walk.sparse)

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
-from cgnn_cli.datasets.structural import structural_features
+from cgnn_cli.datasets.structural import STRUCTURAL_SOURCE, structural_features
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph, byte_strings
 from cgnn_cli.numerics.csr import row_of_entries
@@ -91,6 +91,7 @@ def unlabelled_graph_of(data: Data) -> Graph:
         class_names=None,
         node_ids=None if ids is None else byte_strings(ids),
         splits=None,
+        summary=STRUCTURAL_SOURCE if data.get("x") is None else {},
     )
 
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 60
-UNUSUAL = ("method", "gamma", "walk", "form", "tail", "solver_seed")  # told where they are not the default
+# Told where they are not the default.
+UNUSUAL = ("method", "gamma", "escape", "escape_floor", "walk", "form", "tail", "solver_seed")
 LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
 
 

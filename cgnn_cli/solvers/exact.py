@@ -24,7 +24,7 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
         warnings.append(
             f"exact: fewer than 3 digits of h are certain on {uncertain} of {len(times)} edges, and of c on {sums}: "
             "the walk visits some nodes too rarely for double precision; look for weights that differ by many orders "
-            "of magnitude, or use --method teleport"
+            "of magnitude, or use --method escape or teleport"
         )
     figures = {"digits": digits, "uncertain_edges": uncertain}
     return Solution(found.there, found.back, times, figures, warnings=warnings)

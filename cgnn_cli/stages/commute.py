@@ -8,6 +8,8 @@ from cgnn_cli.numerics.csr import row_of_entries
 from cgnn_cli.numerics.proximity import effective_neighbours, exponential_weights, inverse_weights
 from cgnn_cli.solvers.solution import Allowance, Pairs, quantiles, solve_pairs
 
+FAR, MOST_FAR = 1e9, 0.01  # steps, and the share of edges that may be so far
+
 
 def commute(
     graph: Graph, dilap: Dilap, config: CommuteConfig | None = None, allowance: Allowance | None = None
@@ -30,6 +32,9 @@ def commute(
     inverse_perron = np.full(graph.node_count, np.nan)
     inverse_perron[dilap.nodes] = 1 / dilap.perron
     baseline = inverse_perron[source] + inverse_perron[target]
+    rarer = np.maximum(inverse_perron[source], inverse_perron[target])[covered]  # a lower bound of c
+    far = int((rarer > FAR).sum())
+    warnings = solved.warnings + _far_edges(far, len(rarer), dilap)
     weight_out, weight_in = np.zeros(edges.nnz), np.zeros(edges.nnz)
     for weights, rows in ((weight_out, source), (weight_in, target)):
         weights[covered] = _weights(times[covered], baseline[covered], rows[covered], graph.node_count, config)
@@ -48,6 +53,8 @@ def commute(
             "edges_without_value": int((~covered).sum()),
             "negative_hitting": int((solved.there < 0).sum() + (solved.back < 0).sum()),
             "negative_commute": int((solved.times < 0).sum()),
+            "edges_beyond_1e9": far,
+            "share_beyond_1e9": far / max(len(rarer), 1),
             "commute": quantiles(solved.times),
             "hitting": quantiles(np.concatenate([solved.there, solved.back])),
             "ratio": quantiles(times[covered] / baseline[covered]),
@@ -55,9 +62,22 @@ def commute(
             "effective_neighbours_in": _effective(weight_in, target, graph.node_count),
             **solved.figures,
             "notes": solved.notes,
-            **({"warnings": solved.warnings} if solved.warnings else {}),
+            **({"warnings": warnings} if warnings else {}),
         },
     )
+
+
+def _far_edges(count: int, edges: int, dilap: Dilap) -> list[str]:
+    """A warning where many edges have times that nobody can mean, as one of their ends is hardly ever visited."""
+    if count <= MOST_FAR * edges:
+        return []
+    remedy = "use --method escape"
+    if "jump_rate" in dilap.summary:
+        remedy = "use --method teleport with a lower --gamma, or look for weights of very different size"
+    return [
+        f"{count:,} of {edges:,} edges ({count / edges:.1%}) have an end that the walk visits less than once in 1e9 "
+        f"steps, so no commute takes fewer there; {remedy}"
+    ]
 
 
 def _weights(

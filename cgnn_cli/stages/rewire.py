@@ -4,24 +4,32 @@
 order of w in both directions and put exactly one self-loop on every node. At most 2(N-1) + N new entries.
 `none`: the largest strongly connected component as it is.
 `teleport` (the paper's PPR variant): the graph as it is, with jumps to any node that `dilap` adds to the walk.
+`escape`: jumps with a chance of each node, large only where the walk is trapped. With S the walk on the graph with one
+self-loop a node, and u uniform,
+
+    P = (1 - v) S + v u^T,   v = 1/2 at sinks, --escape in other terminal components, --escape-floor elsewhere,
+
+and v = 0 where the graph is strongly connected. The floor bounds all hitting times: every step lands on a node with a
+chance of floor / N at least.
 """
 
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
-from cgnn_cli.configs import RewireConfig
+from cgnn_cli.configs import Facts, RewireConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, Rewired
 from cgnn_cli.numerics.csr import canonical_csr, ones_on, row_of_entries, strong_components
 
 COSINE_DECIMALS = 12
+SINK_JUMP = 0.5
 
 
 def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
     """The graph that is walked, strongly connected."""
-    config = config or RewireConfig()
+    config = (config or RewireConfig()).resolved(Facts(graph.feature_source))
     base = graph.adjacency
     with np.errstate(over="ignore"):  # graphs of an older import may have weights up to 1.8e308
         if not np.isfinite(8 * base.data.sum()):
@@ -33,13 +41,17 @@ def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
         return _largest_component(base)
     if config.method == "teleport":
         return _teleporting(base, config.gamma)
-    if graph.features is None:
-        raise DataError("--method path orders the nodes by their features, and this graph has none")
-    order, notes = similarity_order(graph.features)
     added_weight = np.ones(graph.node_count)
     if graph.is_weighted:  # the mean weight of each node's out-edges; 1 for a node without any
         counts, totals = np.diff(base.indptr), np.asarray(base.sum(axis=1)).ravel()
         added_weight = np.where(counts > 0, totals / np.maximum(counts, 1), 1.0)
+    if config.method == "escape":
+        return _escaping(base, added_weight, config)
+    if graph.features is None:
+        raise DataError(
+            "--method path orders the nodes by their features, and this graph has none", "use --method escape"
+        )
+    order, notes = similarity_order(graph.features)
     adjacency = join_path(base, order, added_weight, symmetric=config.walk == "symmetric")
     return Rewired(
         adjacency=adjacency,
@@ -81,8 +93,13 @@ def join_path(base: csr_array, order: np.ndarray, added_weight: np.ndarray, *, s
     weight = added_weight[source]
     if symmetric:
         weight = (weight + added_weight[target]) / 2
-    added = canonical_csr(csr_array((weight, (source, target)), shape=base.shape))
-    # The added entries cancel exactly where an edge exists, so that its weight keeps every digit.
+    return _joined(base, csr_array((weight, (source, target)), shape=base.shape))
+
+
+def _joined(base: csr_array, added: csr_array) -> csr_array:
+    """The base graph with the added entries where it has none."""
+    added = canonical_csr(added)
+    # They cancel exactly where an edge exists, so that its weight keeps every digit.
     return canonical_csr(base + (added - added.multiply(ones_on(base))))
 
 
@@ -97,7 +114,7 @@ def _largest_component(base: csr_array) -> Rewired:
     if len(nodes) == 1 < base.shape[0] or base.nnz == 0:
         raise DataError(
             "no two nodes of this graph reach each other both ways, so there is no walk without rewiring",
-            "use --method path",
+            "use --method path or escape",
         )
     adjacency = canonical_csr(base[nodes][:, nodes])
     note = f"the walk covers {len(nodes):,} of {base.shape[0]:,} nodes; edges outside get no value"
@@ -118,6 +135,34 @@ def _teleporting(base: csr_array, gamma: float) -> Rewired:
         nodes=np.arange(base.shape[0], dtype=np.int64),
         gamma=np.array([gamma]),
         summary={**_density(base, base), "components": 1, "gamma": gamma, "notes": notes},
+    )
+
+
+def _escaping(base: csr_array, added_weight: np.ndarray, config: RewireConfig) -> Rewired:
+    """The graph with a self-loop on every node, and the chance of each to jump."""
+    count, component = strong_components(base)
+    leaving = component[row_of_entries(base)]
+    is_terminal, sizes = np.ones(count, dtype=bool), np.bincount(component)
+    is_terminal[leaving[leaving != component[base.indices]]] = False
+    trapped, is_sink = is_terminal[component], (is_terminal & (sizes == 1))[component]
+    jump = np.where(is_sink, SINK_JUMP, np.where(trapped, config.escape, config.escape_floor))
+    if count == 1:
+        jump = np.zeros_like(jump)
+    adjacency = _joined(base, diags_array(added_weight))
+    terminal, sinks = int(is_terminal.sum()), int(is_sink.sum())
+    found = f"the walk would be trapped in {terminal:,} components without a way out, {sinks:,} of them single nodes"
+    return Rewired(
+        adjacency=adjacency,
+        nodes=np.arange(base.shape[0], dtype=np.int64),
+        jump=jump,
+        summary={
+            **_density(base, adjacency),
+            "components": 1,
+            "original_components": count,
+            "terminal_components": terminal,
+            "sinks": sinks,
+            "notes": [f"{found}; it jumps out of them"] if count > 1 else [],
+        },
     )
 
 
