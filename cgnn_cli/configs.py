@@ -146,7 +146,7 @@ class RewireConfig(StageConfig):
     escape: float = option(
         0.1, "escape: the chance of a jump in components without a way out.", above=0, maximum=0.999999
     )
-    escape_floor: float = option(1e-3, "escape: the chance of a jump elsewhere.", minimum=0, maximum=0.999999)
+    escape_floor: float = option(1e-4, "escape: the chance of a jump elsewhere.", minimum=0, maximum=0.999999)
 
     def resolved(self, facts: Facts) -> Self:
         """The paper's path orders nodes by features, which needs features of the graph's own."""

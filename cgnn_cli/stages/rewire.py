@@ -41,17 +41,17 @@ def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
         return _largest_component(base)
     if config.method == "teleport":
         return _teleporting(base, config.gamma)
-    added_weight = np.ones(graph.node_count)
-    if graph.is_weighted:  # the mean weight of each node's out-edges; 1 for a node without any
-        counts, totals = np.diff(base.indptr), np.asarray(base.sum(axis=1)).ravel()
-        added_weight = np.where(counts > 0, totals / np.maximum(counts, 1), 1.0)
+    # The mean weight of each node's out-edges; 1 for a node without any.
+    counts, totals = np.diff(base.indptr), np.asarray(base.sum(axis=1)).ravel()
+    mean_weight = np.where(counts > 0, totals / np.maximum(counts, 1), 1.0)
     if config.method == "escape":
-        return _escaping(base, added_weight, config)
+        return _escaping(base, mean_weight, config)
     if graph.features is None:
         raise DataError(
             "--method path orders the nodes by their features, and this graph has none", "use --method escape"
         )
     order, notes = similarity_order(graph.features)
+    added_weight = mean_weight if graph.is_weighted else np.ones(graph.node_count)
     adjacency = join_path(base, order, added_weight, symmetric=config.walk == "symmetric")
     return Rewired(
         adjacency=adjacency,
@@ -138,7 +138,7 @@ def _teleporting(base: csr_array, gamma: float) -> Rewired:
     )
 
 
-def _escaping(base: csr_array, added_weight: np.ndarray, config: RewireConfig) -> Rewired:
+def _escaping(base: csr_array, mean_weight: np.ndarray, config: RewireConfig) -> Rewired:
     """The graph with a self-loop on every node, and the chance of each to jump."""
     count, component = strong_components(base)
     leaving = component[row_of_entries(base)]
@@ -148,9 +148,9 @@ def _escaping(base: csr_array, added_weight: np.ndarray, config: RewireConfig) -
     jump = np.where(is_sink, SINK_JUMP, np.where(trapped, config.escape, config.escape_floor))
     if count == 1:
         jump = np.zeros_like(jump)
-    adjacency = _joined(base, diags_array(added_weight))
+    adjacency = _joined(base, diags_array(mean_weight))
     terminal, sinks = int(is_terminal.sum()), int(is_sink.sum())
-    found = f"the walk would be trapped in {terminal:,} components without a way out, {sinks:,} of them single nodes"
+    ends = f"{terminal:,} component{'s' * (terminal > 1)} without a way out (single nodes: {sinks:,})"
     return Rewired(
         adjacency=adjacency,
         nodes=np.arange(base.shape[0], dtype=np.int64),
@@ -161,7 +161,7 @@ def _escaping(base: csr_array, added_weight: np.ndarray, config: RewireConfig) -
             "original_components": count,
             "terminal_components": terminal,
             "sinks": sinks,
-            "notes": [f"{found}; it jumps out of them"] if count > 1 else [],
+            "notes": [f"the walk would be trapped in {ends}, and jumps from there"] if count > 1 else [],
         },
     )
 

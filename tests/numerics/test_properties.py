@@ -63,7 +63,18 @@ def on_edges(times: CommuteTimes, hitting: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 @FEW
-@given(digraphs(), st.sampled_from([{}, {"walk": "symmetric"}, {"method": "teleport", "gamma": 0.7}]))
+@given(
+    digraphs(),
+    st.sampled_from(
+        [
+            {},
+            {"walk": "symmetric"},
+            {"method": "teleport", "gamma": 0.7},
+            {"method": "escape"},
+            {"method": "escape", "walk": "symmetric"},
+        ]
+    ),
+)
 def test_exact_times_are_those_of_the_absorbing_systems(graph: Graph, options: dict[str, Any]) -> None:
     walk = walk_of(graph, **options)
     times, hitting = commute(graph, walk, EXACT), all_times(walk)
@@ -117,7 +128,7 @@ def test_times_do_not_depend_on_the_numbering_of_the_states(graph: Graph, seed: 
 
 
 @FEW
-@given(digraphs(), st.sampled_from([{}, {"method": "teleport", "gamma": 0.9}]))
+@given(digraphs(), st.sampled_from([{}, {"method": "teleport", "gamma": 0.9}, {"method": "escape"}]))
 def test_a_long_series_is_exact(graph: Graph, options: dict[str, Any]) -> None:
     walk = walk_of(graph, **options)
     exact = commute(graph, walk, EXACT)

@@ -61,7 +61,7 @@ def test_f23_solvers_of_slowly_mixing_weighted_graphs_say_that_they_are_wrong(so
         assert found["checked"] == found["edges"] == min(8, len(errors))
         assert found["largest_relative_error"] <= errors.max() + 1e-3
         wrong = found["median_relative_error"] > 0.05 or found["largest_relative_error"] > 0.25
-        warnings = times.summary.get("warnings", [])
+        warnings = [told for told in times.summary.get("warnings", []) if "--method escape" not in told]
         assert len(warnings) == wrong
         if wrong:
             assert f"{solver} checked itself on {found['checked']} of {found['edges']} edges: c is off" in warnings[0]
@@ -144,7 +144,8 @@ def test_f23_exact_is_right_at_weights_of_twenty_orders_of_magnitude() -> None:
         times = solved(graph, walk, solver="exact")
         sums, hitting = relative_errors(times, walk, 12)
         assert sums.max() < 1e-3 and hitting.max() < 1e-3
-        assert times.summary["uncertain_edges"] == 0 and "warnings" not in times.summary
+        assert times.summary["uncertain_edges"] == 0
+        assert all("visits less than once" in told for told in times.summary.get("warnings", ()))
         assert hitting.max() <= 10.0 ** -times.summary["digits"]
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(exact, "MOST_ELIMINATION", -1)

@@ -159,8 +159,9 @@ def test_symmetric_walk_of_an_unweighted_graph_adds_ones_beside_mutual_edges() -
 
 def test_a_graph_without_features_cannot_be_ordered() -> None:
     graph = Graph(adjacency=graph_of(3, [(0, 1)]).adjacency)
-    with pytest.raises(DataError, match="features"):
-        rewire(graph, RewireConfig())
+    with pytest.raises(DataError, match="features") as caught:
+        rewire(graph, RewireConfig(method="path"))
+    assert "--method escape" in caught.value.hint
     assert len(rewire(Graph(adjacency=graph_of(2, [(0, 1), (1, 0)]).adjacency), RewireConfig(method="none")).nodes) == 2
 
 
@@ -244,7 +245,8 @@ def test_teleport_keeps_the_graph_and_needs_no_features(walk: Literal["directed"
 
 def test_gamma_is_part_of_the_key_of_teleport_only() -> None:
     assert RewireConfig(method="teleport").to_dict()["gamma"] == 0.9
-    assert RewireConfig(gamma=0.5).to_dict() == RewireConfig().to_dict() == {"method": "path", "walk": "directed"}
+    path = RewireConfig(method="path")
+    assert RewireConfig(method="path", gamma=0.5).to_dict() == path.to_dict() == {"method": "path", "walk": "directed"}
     given = RewireConfig(method="teleport", gamma=0.5)
     assert RewireConfig.from_dict(given.to_dict()) == given
 
