@@ -65,8 +65,7 @@ def _way_back(figures: dict[str, Any]) -> Reason:
     if share < WAY_BACK:
         says = (
             f"only {share:.0%} of the edges lie on a directed cycle: after the others a walk returns by what rewiring "
-            "or teleporting adds, if at all, as in citation graphs, where the paper itself advises against commute "
-            "times"
+            "adds or by jumps, if at all, as in citation graphs, where the paper itself advises against commute times"
         )
     else:
         says = f"{share:.0%} of the edges lie on a directed cycle, so that walks return over real edges"

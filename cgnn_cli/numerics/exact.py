@@ -246,7 +246,7 @@ def _sparse_hitting(
     widths = _envelope(system)
     entries = len(states) + 2 * int(widths.sum())
     work = float(np.square(widths, dtype=float).sum()) + 2.0 * len(pairs.goals) * entries
-    too_large = walk.jump is not None or entries * FACTOR_ENTRY + 4 * BLOCK_BYTES > memory
+    too_large = entries * FACTOR_ENTRY + 4 * BLOCK_BYTES > memory
     if too_large or work > MOST_WORK:
         raise _refusal(walk.size, memory, None if too_large else work)
     position = np.full(walk.size, len(states))  # the row of a state; the ground's is one past the end, y = 0
@@ -255,6 +255,7 @@ def _sparse_hitting(
         **{"data": system.data, "indices": system.indices, "indptr": system.indptr},
         **{"chances": walk.sparse.data, "ends": walk.sparse.indices, "rows": walk.sparse.indptr},
         **{"perron": perron, "position": position, "left": left},
+        "jump": np.zeros(walk.size) if walk.jump is None else walk.jump,
         **{"goals": pairs.goals, "starts": pairs.starts, "bounds": pairs.bounds},
         "hitting": np.empty(len(pairs.starts)),
     }
@@ -276,9 +277,13 @@ def hit_goals(arrays: Arrays, telling: Telling | Watch) -> None:
     )
     count, size = len(arrays["indptr"]) - 1, len(perron)
     system = csc_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(count, count))
-    walk = Walk(csr_array((arrays["chances"], arrays["ends"], arrays["rows"]), shape=(size, size)))
+    jump = arrays["jump"] if arrays["jump"].any() else None
+    walk = Walk(csr_array((arrays["chances"], arrays["ends"], arrays["rows"]), shape=(size, size)), jump)
+    leaving = np.zeros(count)
+    if jump is not None:
+        leaving[position[position < count]] = jump[position < count]
     telling.progress(0, len(goals), "nodes solved by sparse factors")
-    for block, y in _potentials(system, position[goals], perron[goals]):
+    for block, y in _potentials(system, leaving, position[goals], perron[goals]):
         grounded = np.vstack([y, np.zeros(y.shape[1])])
         hit = goals[block.start : block.stop]
         for columns in _few_columns(size, len(hit)):
@@ -319,13 +324,30 @@ def _envelope(system: csc_array) -> np.ndarray:
     return np.arange(system.shape[0]) - first
 
 
-def _potentials(system: csc_array, rows: np.ndarray, visits: np.ndarray) -> Iterator[tuple[range, np.ndarray]]:
-    """Blocks of goals with their solutions y of (I - P) y = e_j - pi_j 1 without the ground, one column a goal."""
+def _potentials(
+    system: csc_array, jump: np.ndarray, rows: np.ndarray, visits: np.ndarray
+) -> Iterator[tuple[range, np.ndarray]]:
+    """Blocks of goals with their solutions y of (I - P) y = e_j - pi_j 1 without the ground, one column a goal.
+
+    The system is I - S; jumps v are a change of rank one (Sherman and Morrison): with w = (I - S)^-1 v and x that of
+    the right-hand side, y = x + w (u^T x) / (1 - u^T w), where 1 - u^T w is the chance to meet the ground first.
+    """
     count = system.shape[0]
     try:
         factors = splu(system, permc_spec="NATURAL", diag_pivot_thresh=0, options={"SymmetricMode": True})
     except RuntimeError as error:  # a zero pivot
         raise NumericalError(f"the walk cannot be factored: {error}") from error
+    jumps = bool(jump.any())
+    reach = factors.solve(jump) if jumps else jump  # w
+
+    def solved(rhs: np.ndarray) -> np.ndarray:
+        x: np.ndarray = factors.solve(rhs)
+        return x + np.multiply.outer(reach, x.sum(axis=0) / (count + 1 - reach.sum())) if jumps else x
+
+    def image(y: np.ndarray) -> np.ndarray:
+        moved: np.ndarray = system @ y
+        return moved - np.multiply.outer(jump, y.sum(axis=0) / (count + 1)) if jumps else moved
+
     step = max(1, BLOCK_BYTES // (8 * count))
     for begin in range(0, len(rows), step):
         block = range(begin, min(begin + step, len(rows)))
@@ -333,10 +355,10 @@ def _potentials(system: csc_array, rows: np.ndarray, visits: np.ndarray) -> Iter
         for column, row in enumerate(rows[block]):
             if row < count:
                 rhs[row, column] += 1
-        y = factors.solve(rhs)
-        y += factors.solve(rhs - system @ y)
+        y = solved(rhs)
+        y += solved(rhs - image(y))
         scale = np.linalg.norm(rhs, axis=0) + np.linalg.norm(y, axis=0)
-        residual = np.max(np.linalg.norm(rhs - system @ y, axis=0) / scale)
+        residual = np.max(np.linalg.norm(rhs - image(y), axis=0) / scale)
         if not residual <= RESIDUAL_LIMIT:
             raise NumericalError(f"a solve with the sparse factors left a residual of {residual:.1e}")
         yield block, y

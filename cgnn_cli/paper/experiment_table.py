@@ -83,9 +83,9 @@ EXPERIMENTS: dict[str, Experiment] = {
     "rewiring-commute": Experiment(
         "Commute times before and after rewiring",
         "The table of rewiring and commute times",
-        REWIRING,
-        "commute times of two walks; nothing is trained",
-        3,
+        (*SMALL, "roman-empire"),
+        "commute times of five walks; nothing is trained",
+        10,
         "rewiring:run_commute",
         trains=False,
     ),

@@ -1,4 +1,4 @@
-"""rewiring-commute and rewiring-density: what the rewiring changes in the commute times, and in the number of edges."""
+"""rewiring-commute and rewiring-density: what rewirings change in the commute times, and in the number of edges."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from cgnn_cli.numerics.verify import spearman
 from cgnn_cli.paper.cells import STANDIN
-from cgnn_cli.paper.experiment_table import ALL, REWIRING
+from cgnn_cli.paper.experiment_table import ALL, REWIRING, SMALL
 from cgnn_cli.paper.findings import Findings, source_of
 from cgnn_cli.paper.lab import Lab
 from cgnn_cli.paper.printed import find_result
@@ -16,6 +17,18 @@ from cgnn_cli.report.table import Entry, Table, formatted
 from cgnn_cli.solver_table import PAPER_RANK
 
 SCORES = {"commute.solver": "svd", "commute.rank": PAPER_RANK}
+WALKS: dict[str, dict[str, Any]] = {
+    "path": {"rewire.method": "path"},
+    "teleport 0.9": {"rewire.method": "teleport", "rewire.gamma": 0.9},
+    "teleport 0.99": {"rewire.method": "teleport", "rewire.gamma": 0.99},
+    "escape": {"rewire.method": "escape"},
+}
+ORDER = (
+    "What each rewiring leaves of true commute times. Spearman: the rank correlation with c of the walk on the largest "
+    "strongly connected component as it is, over the original edges inside; the largest c is over all edges, and "
+    "entries added are those of the graph that is walked, without self-loops. 1/pi beyond 1e9: edges with an end that "
+    "the walk visits less than once in 1e9 steps, which bounds c from below."
+)
 DELTA = (
     "delta = |c_before - c_after| / |c_before| over the original edges inside the largest strongly connected "
     "component, each c divided by its mean; before: the walk on that component as it is, after: on the rewired "
@@ -34,8 +47,39 @@ def run_commute(lab: Lab) -> Findings:
     rows = [[lab.shown(row["dataset"]), row["times"], *_shown(row, forms)] for row in findings.records]
     table = Table("Change of commute times by rewiring", columns, rows, heads=2, prose=frozenset({7}))
     findings.add("Commute times before and after", [DELTA, table])
+    findings.add("Three rewirings", [ORDER, _walks_table(lab, findings)])
     findings.add_sources(lab)
     return findings
+
+
+def _walks_table(lab: Lab, findings: Findings) -> Table:
+    """Path, teleport and escape side by side; adds a record for each."""
+    rows = []
+    for dataset in lab.datasets((*SMALL, *(name for name in REWIRING if name not in SMALL))):
+        for name, walk in WALKS.items():
+            rows.append(_walk_record(lab, dataset, name, walk))
+    findings.records += rows
+    columns = ("dataset", "rewiring", "Spearman", "largest c", "1/pi beyond 1e9", "entries added", "edges", "of all")
+    forms = {"here": ".3f", "largest": ".2g", "beyond": ".1%", "added": ".1%", "edges": ",d", "all_edges": ",d"}
+    shown = [[lab.shown(row["dataset"]), row["rewiring"], *_figures(row, forms)] for row in rows]
+    return Table("Orders and sizes of commute times by rewiring", columns, shown, heads=2)
+
+
+def _walk_record(lab: Lab, dataset: str, name: str, walk: dict[str, Any]) -> dict[str, Any]:
+    settings = {**lab.true_times(dataset), "commute.proximity": "none"}
+    before = lab.obtain("commute", dataset, {**settings, "rewire.method": "none"})
+    rewired = lab.obtain("rewire", dataset, walk)
+    after = lab.obtain("commute", dataset, {**settings, **walk})
+    figures: dict[str, Any] = dict.fromkeys(("here", "largest", "beyond", "added", "edges", "all_edges"))
+    if rewired.header is not None:
+        figures["added"] = rewired.header.summary["density_change"]
+    if after.header is not None:
+        figures |= {"largest": float(after.data.commute.max()), "beyond": after.header.summary.get("share_beyond_1e9")}
+        figures["all_edges"] = len(after.data.commute)
+    if before.data is not None and after.data is not None:
+        known = np.isfinite(before.data.commute)
+        figures |= {"here": spearman(before.data.commute[known], after.data.commute[known]), "edges": int(known.sum())}
+    return {"dataset": dataset, "rewiring": name, **figures} | source_of(lab, dataset, before, rewired, after)
 
 
 def _commute_record(lab: Lab, dataset: str, kind: str, times: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +105,7 @@ def run_density(lab: Lab) -> Findings:
     """The relative increase of the edges by rewiring, without and with self-loops."""
     findings = Findings()
     for dataset in lab.datasets(ALL):
-        obtained = lab.obtain("rewire", dataset)
+        obtained = lab.obtain("rewire", dataset, WALKS["path"])
         summary = obtained.header.summary if obtained.header else {}
         here = summary.get("density_change")
         row: dict[str, Any] = {"dataset": dataset, "here": here, "added_edges": summary.get("added_edges")}
@@ -89,7 +133,11 @@ def _beside(lab: Lab, experiment: str, dataset: str, metric: str, here: float | 
 
 def _shown(row: dict[str, Any], forms: dict[str, str]) -> list[Entry | str]:
     """Figures of a record in their formats, or why there is none here; and the notes."""
+    return [*_figures(row, forms), "; ".join(row["notes"])]
+
+
+def _figures(row: dict[str, Any], forms: dict[str, str]) -> list[Entry | str]:
     shown: dict[str, Entry | str] = {name: formatted(row[name], form) for name, form in forms.items()}
     if row["here"] is None:
         shown["here"] = Entry(row["status"], "missing")
-    return [*shown.values(), "; ".join(row["notes"])]
+    return list(shown.values())

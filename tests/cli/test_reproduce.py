@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.paper.dataset_figures import beside, records
@@ -180,6 +181,20 @@ def test_rewiring_commute(cgnn: FrontDoor, store: Path) -> None:
     delta = np.sqrt(np.sum((before - after) ** 2) / np.sum(before**2))
     row = found.row(times="true times")
     assert row["here"] == pytest.approx(delta) and row["edges"] == inside.sum() < row["all_edges"]
+    for name in ("path", "escape"):
+        path = cgnn.ok("commute", "--dataset", "demo", "--solver", "exact", "--method", name, "--store", store).path
+        c = files.read(Path(path)).elements["commute"]
+        row = found.row(rewiring=name)
+        assert row["here"] == pytest.approx(scipy.stats.spearmanr(times["none"][inside], c[inside])[0], abs=1e-6)
+        assert row["largest"] == c.max() and (row["edges"], row["all_edges"]) == (inside.sum(), len(c))
+        assert (row["added"] == 0) == (name == "escape") and row["beyond"] == 0
+    assert found.row(rewiring="escape")["here"] > found.row(rewiring="path")["here"]
+    assert [row["rewiring"] for row in found.records if "rewiring" in row] == [
+        "path",
+        "teleport 0.9",
+        "teleport 0.99",
+        "escape",
+    ]
 
 
 def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
