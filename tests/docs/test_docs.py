@@ -492,8 +492,8 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     cgnn.ok("run", *source, "--method", "teleport", "--solver", "sketch", "--verify", 5, *TINY, "--split", 0, "-q")
     chosen = Path("chosen").absolute()
     source = (*source[:-1], chosen)
-    series = ("--method", "escape", "--solver", "series", "--tolerance", 0.1)
-    cgnn.ok("run", *source, *series, *TINY, "--split", 0, "-q")
+    cgnn.ok("run", *source, "--solver", "series", "--tolerance", 0.1, *TINY, "--split", 0, "-q")
+    cgnn.ok("rewire", "--dataset", "own", "--method", "escape", "--store", own, "-q")
     found: dict[str, list[Artifact]] = {}
     for stage in STAGES:
         for root in (own, shared_store, other, chosen):
