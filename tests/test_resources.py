@@ -166,6 +166,9 @@ def test_estimates_at_a_million_edges_are_within_a_factor_of_two_of_the_peak() -
     found = measured("--together", "--only", "dilap", "--quick", "--edges", "1000000", "--shapes", "even")
     assert len(found) == 3  # both forms, and the rewiring that they start from
     assert_estimated(found)
+    found = measured("--together", "--only", "dilap --method escape", "--edges", "1000000", "--shapes", "even")
+    assert [name for name, *_ in found] == ["rewire --method escape", "dilap --method escape"]
+    assert_estimated(found)
 
 
 @needs_peaks
