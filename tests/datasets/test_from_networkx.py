@@ -48,6 +48,7 @@ def test_features_and_labels_by_the_names_of_attributes() -> None:
     assert graph.splits is not None and not graph.splits[:, 5].any()
     structural = graph_from_networkx(network)
     assert structural.features is not None and structural.features.shape[0] == 12
+    assert structural.feature_source == "structural"
 
 
 def test_what_is_missing_is_named() -> None:

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from cgnn_cli.api import load_dataset
+from cgnn_cli.api import graph_from_arrays, load_dataset
 from cgnn_cli.configs import CommuteConfig, DilapConfig, Facts, RewireConfig, SourceConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.graph import Dilap, Graph, Rewired
@@ -245,3 +245,10 @@ def test_the_order_of_the_times_is_kept_and_none_is_absurd(name: str, real_data:
     kept = spearman(alone[inside], times.commute[inside])
     assert kept is not None and kept >= REAL[name]
     assert times.commute.max() <= FAR and times.summary["edges_beyond_1e9"] == 0
+
+
+def test_graphs_made_in_memory_say_that_their_features_are_structural() -> None:
+    dense = weighted("sinks").adjacency
+    assert graph_from_arrays(dense).feature_source == "structural" and rewire(graph_from_arrays(dense)).jump is not None
+    own = graph_from_arrays(dense, np.eye(25))
+    assert own.feature_source == "own" and rewire(own).order is not None
