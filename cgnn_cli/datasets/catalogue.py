@@ -1,8 +1,8 @@
 """The benchmark graphs: where their files come from, how they are read, and what is known about them.
 
 `expected` holds figures of the graph in upstream's files (an edge counts once, self-loops included), `paper` those
-that the CGNN paper prints, `settings` the paper's hyper-parameters: graphs beyond the paper have neither. `content` is the checksum of the arrays that the
-reader makes of the genuine files; None where no genuine file was at hand.
+that the CGNN paper prints, `settings` the paper's hyper-parameters: graphs beyond the paper have neither. `content` is
+the checksum of the arrays that the reader makes of the genuine files; None where no genuine file was at hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The text files of geom-gcn: a list of edges, a table of features and labels, and a mask file a split.
 
-Features are a row of 0 and 1, or, where the header states their amount, the columns that are 1. Instead of a mask file a
-split there may be one file of the heterophilous graphs with all masks, and the same labels.
+Features are a row of 0 and 1, or, where the header states their amount, the columns that are 1. In place of the mask
+files there may be one file of the heterophilous graphs, with all masks and the same labels.
 """
 
 import io
