@@ -15,6 +15,7 @@ from cgnn_cli.resources import parse_bytes
 from cgnn_cli.solver_table import PAPER_RANK, SOLVERS, describe_solvers, solver_names, solvers_with
 
 LARGEST_SEED = 2**32 - 1
+STRUCTURAL_NOTE = "no features given: structural ones are used"
 
 
 def option(default: Any, help: str, **limits: Any) -> Any:
@@ -23,6 +24,29 @@ def option(default: Any, help: str, **limits: Any) -> Any:
     `choices` is a function of the names that a field takes where these come from a table that may grow.
     """
     return dataclasses.field(default=default, metadata={"help": help, **limits})
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What defaults depend on, known before anything is computed.
+
+    features: where those of the graph come from, as `feature_source` says; proximity: that of the weights.
+    """
+
+    features: str = "own"
+    proximity: str = "none"
+
+
+def feature_source(summary: dict[str, Any]) -> str:
+    """Where the features of a graph come from, by its summary: `own`, `structural`, or `none`.
+
+    Graphs of 0.1.0 do not say it: there, a note tells that structural columns stand for features.
+    """
+    if "feature_source" in summary:
+        return str(summary["feature_source"])
+    if any(str(note).startswith(STRUCTURAL_NOTE) for note in summary.get("notes", ())):
+        return "structural"
+    return "own" if summary.get("features", 1) else "none"
 
 
 @dataclass(frozen=True)
@@ -38,6 +62,10 @@ class StageConfig:
     def to_dict(self) -> dict[str, Any]:
         """What goes into the key and the provenance."""
         return dataclasses.asdict(self)
+
+    def resolved(self, facts: Facts) -> Self:
+        """With every `auto` that depends on the graph or on other stages replaced by what it stands for."""
+        return self
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cgnn_cli.configs import feature_source
 from cgnn_cli.errors import DataError
 
 if TYPE_CHECKING:
@@ -106,6 +107,11 @@ class Graph(StageData):
         from cgnn_cli.numerics.csr import without_self_loops
 
         return without_self_loops(self.adjacency)
+
+    @property
+    def feature_source(self) -> str:
+        """Where the features come from: `own`, `structural`, or `none`."""
+        return "none" if self.features is None else feature_source(self.summary)
 
     @property
     def is_weighted(self) -> bool:

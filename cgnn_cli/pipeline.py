@@ -12,13 +12,13 @@ something has to be computed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cgnn_cli import estimates
-from cgnn_cli.configs import CommuteConfig, ComputeConfig, DilapConfig, RewireConfig, StageConfig, TrainConfig
+from cgnn_cli.configs import CommuteConfig, ComputeConfig, DilapConfig, Facts, RewireConfig, StageConfig, TrainConfig
 from cgnn_cli.errors import UpstreamError
 from cgnn_cli.keys import artifact_key
 from cgnn_cli.operators.operator_table import OPERATORS, uses_weights
@@ -296,7 +296,10 @@ def parts_in(inputs: dict[str, Any], stage: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Step:
-    """One artifact of a plan: computed from `inputs`, or given as a file, or made by a dataset."""
+    """One artifact of a plan: computed from `inputs`, or given as a file, or made by a dataset.
+
+    features: of a graph, where its features come from.
+    """
 
     stage: Stage
     config: Any
@@ -304,6 +307,7 @@ class Step:
     key: str
     file: Path | None = None
     make: Callable[[], StageData] | None = field(default=None, compare=False)
+    features: str = field(default="own", compare=False)
 
     @classmethod
     def of(cls, stage: str, config: Any, inputs: dict[str, Step]) -> Step:
@@ -347,16 +351,19 @@ def plan(target: str, start: Step, configs: dict[str, StageConfig], splits: Iter
     train = configs["train"]
     assert isinstance(train, TrainConfig)
     # A model without commute weights is trained straight from the graph.
+    facts = Facts(graph.features)
     straight = is_after(target, "commute") and start.stage.name != "train" and not uses_weights(train.model)
     for name in () if straight else BEFORE_TRAINING:
         if not is_after(name, step.stage.name):
             continue
         inputs = {step.stage.name: step} if name != "commute" else {"graph": graph, "dilap": step}
-        step = Step.of(name, configs[name], inputs)
+        step = Step.of(name, configs[name].resolved(facts), inputs)
         if name == target:
             return step
     if step.stage.name != "train":
-        step = _training(train, graph, step, splits)
+        if uses_weights(train.model) and (commute := step.find("commute")):
+            facts = replace(facts, proximity=commute.config.proximity)
+        step = _training(train.resolved(facts), graph, step, splits)
     if target == "train":
         return step
     train, inputs = step.config.train, {role: made for role, made in step.inputs.items() if made.stage.name != "fit"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import GraphConfig, SourceConfig
+from cgnn_cli.configs import GraphConfig, SourceConfig, feature_source
 from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN, READER_VERSION
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.keys import artifact_key
@@ -55,23 +55,31 @@ def graph_step(graph: Graph) -> Step:
         "nodes": graph.node_count,
         "edges": int(graph.adjacency.nnz),
         "features": 0 if graph.features is None else int(graph.features.shape[1]),
+        "feature_source": graph.feature_source,
         "classes": graph.class_count,
         "splits": graph.split_count,
         **{name: graph.summary[name] for name in RECORDED if name in graph.summary},
     }
     content = GraphContent(checksum(graph.to_elements()), "standin" in graph.summary)
     described = dataclasses.replace(graph, summary=summary)
-    return _step(content, lambda: described)
+    return _step(content, lambda: described, graph.feature_source)
 
 
-def _step(content: GraphContent, make: Callable[[], Graph]) -> Step:
+def _of_record(record: dict[str, Any], make: Callable[[], Graph]) -> Step:
+    """The step of the graph that a record stands for."""
+    return _step(_content(record), make, feature_source(record.get("summary", {})))
+
+
+def _step(content: GraphContent, make: Callable[[], Graph], features: str = "own") -> Step:
     """The step of a graph; it is made at most once, also where its figures are asked for before it is published."""
     key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
-    return Step(STAGES["graph"], content, {}, key, make=cache(make))
+    return Step(STAGES["graph"], content, {}, key, make=cache(make), features=features)
 
 
 def remember(store: Store, name: str, step: Step, source: dict[str, Any], summary: dict[str, Any]) -> None:
     """Write the record of a dataset name."""
+    if step.features != "own":
+        summary = {**summary, "feature_source": step.features}
     store.set_dataset(name, {"content": step.config.content, "key": step.key, "source": source, "summary": summary})
 
 
@@ -132,7 +140,7 @@ class Datasets:
             record_name = "+".join([base, *_form(config)])
             record = self.store.dataset(record_name)
             if record and not self.store.dataset(base) and record["source"] == {**record["source"], **config.to_dict()}:
-                return _step(_content(record), partial(_gone, self.store, record_name))
+                return _of_record(record, partial(_gone, self.store, record_name))
         return None
 
     def _base(self, name: str) -> tuple[str, Step]:
@@ -143,7 +151,7 @@ class Datasets:
         record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
         if not record:
             raise self._unknown(name)
-        return name, _step(_content(record), lambda: _gone(self.store, name))
+        return name, _of_record(record, lambda: _gone(self.store, name))
 
     def _benchmark(self, name: str) -> tuple[str, Step]:
         """A benchmark graph: the genuine one, or a stand-in where that is accepted."""
@@ -190,7 +198,7 @@ class Datasets:
         if record.get("source") != source:
             return None
         content = _content(record)
-        return _step(content, lambda: _again(name, content, make))
+        return _of_record(record, lambda: _again(name, content, make))
 
     def _make(self, name: str, source: dict[str, Any], make: Callable[[], Graph]) -> Step:
         """Make a graph now, and record it unless nothing is to be written."""

@@ -1,10 +1,11 @@
 """Artifacts that a command starts from: files that the user names, or those of the store."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cgnn_cli.configs import CONFIGS
+from cgnn_cli.configs import CONFIGS, feature_source
 from cgnn_cli.errors import UpstreamError
 from cgnn_cli.models.model_table import config_class
 from cgnn_cli.pipeline import STAGES, CheckpointConfig, Step, stage_in_role
@@ -36,8 +37,16 @@ def given_step(store: Store, header: Header, named: dict[str, Path]) -> Step:
             for role, key in made.inputs.items()
             if not STAGES[stage_in_role(role)].no_start
         }
-        steps[made.key] = Step(STAGES[made.stage], _read_config(made), inputs, made.key, file=named.get(made.key))
+        given = Step(STAGES[made.stage], _read_config(made), inputs, made.key, file=named.get(made.key))
+        steps[made.key] = replace(given, features=_features(store, made)) if made.stage == "graph" else given
     return steps[header.key]
+
+
+def _features(store: Store, graph: Header) -> str:
+    """Where the features of a graph come from. One of 0.1.0 does not say it, but the record of its name may."""
+    records = (store.dataset(name).get("summary", {}) for name in store.names_of(graph.key))
+    found = (feature_source(summary) for summary in (graph.summary, *records))
+    return next((source for source in found if source != "own"), "own")
 
 
 def _read_config(header: Header) -> Any:

@@ -106,3 +106,13 @@ def test_another_file_in_place_of_one_without_checksum_is_read_again(
         write_toy(mirror, shift=shift)
         keys.append(cgnn.ok("data", "show", "toy", "--mirror", mirror, "--json").json["key"])
     assert keys[0] != keys[1]
+
+
+def test_a_graph_says_where_its_features_come_from(cgnn: FrontDoor) -> None:
+    Path("edges.csv").write_text("a,b\nb,c\nc,a\n")
+    Path("x.csv").write_text("a,1,0\nb,0,1\nc,1,1\n")
+    cgnn.ok("data", "import", "with", "--edges", "edges.csv", "--features", "x.csv")
+    for name, source in (("with", "own"), ("demo", "own")):
+        key = cgnn.ok("data", "show", name, "--json").json["key"]
+        shown = json.loads((Path(".cgnn/graph") / f"{key}.json").read_text())
+        assert shown["header"]["summary"]["feature_source"] == source

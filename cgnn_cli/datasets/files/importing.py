@@ -6,6 +6,7 @@ Tables name their nodes; the rows and numbers of arrays are nodes 0..N-1. Kinds 
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.configs import STRUCTURAL_NOTE
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -57,7 +58,7 @@ def _adjacency(source: np.ndarray, target: np.ndarray, edges: EdgeList, count: i
 def _structural(adjacency: csr_array, notes: list[str]) -> np.ndarray:
     features = structural_features(adjacency)
     used, left_out = STRUCTURAL_NAMES[: features.shape[1]], STRUCTURAL_NAMES[features.shape[1] :]
-    notes.append(f"no features given: structural ones are used ({', '.join(used)})")
+    notes.append(f"{STRUCTURAL_NOTE} ({', '.join(used)})")
     if left_out:
         notes.append(f"{' and '.join(left_out)} are left out: with hubs like these they would take too long")
     return features
