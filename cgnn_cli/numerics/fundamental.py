@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import tee
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from cgnn_cli.numerics.pair_times import goal_system
 from cgnn_cli.numerics.sketch import probe_vector
 from cgnn_cli.numerics.threads import in_order
 from cgnn_cli.numerics.walk import Walk
+from cgnn_cli.watch import Watch
 
 DENSE_STATES = 5000  # an inverse of ten seconds or so
 PROBES = 64
@@ -65,16 +67,16 @@ def fundamental(
     seed: int = 0,
     memory: int = 1 << 40,
     jobs: int = 1,
-    progress: Callable[[int, int], None] | None = None,
+    watch: Watch | None = None,
 ) -> Fundamental:
     """The diagonal of Z: by a dense matrix up to DENSE_STATES states, unless probes are asked for."""
     if probes is None and walk.size <= DENSE_STATES and 2 * dense_bytes(walk.size) <= memory:
-        return _dense(walk, perron)
-    return _probed(walk, perron, probes or PROBES, seed, jobs, progress)
+        return _dense(walk, perron, watch)
+    return _probed(walk, perron, probes or PROBES, seed, jobs, watch or Watch())
 
 
-def _dense(walk: Walk, perron: np.ndarray) -> Fundamental:
-    matrix = fundamental_matrix(walk, perron)
+def _dense(walk: Walk, perron: np.ndarray, watch: Watch | None) -> Fundamental:
+    matrix = fundamental_matrix(walk, perron, watch)
     left = walk.apply(matrix) - matrix - perron @ matrix
     left[np.diag_indices_from(left)] += 1
     diagonal = np.diagonal(matrix).copy()
@@ -89,7 +91,7 @@ def _probed(
     probes: int,
     seed: int,
     jobs: int,
-    progress: Callable[[int, int], None] | None,
+    watch: Watch,
 ) -> Fundamental:
     size, rest = walk.size, _Rest(Walk(walk.sparse, walk.jump), walk.transposed, perron)
     hubs = np.argsort(-perron, kind="stable")[: min(HUBS, size)]
@@ -103,8 +105,7 @@ def _probed(
         for found in in_order(task, vectors, jobs=jobs, work=float(count) * walk.sparse.nnz):
             told += 1
             yield found
-            if progress is not None:
-                progress(told, total)
+            watch.progress(told, total, "solves")
 
     exact = [column[hub] for hub, column in zip(hubs, results(rest.column, hubs, len(hubs)), strict=True)]
     sketches = (others * probe_vector(size, seed, number) for number in range(rank))
@@ -112,9 +113,9 @@ def _probed(
     captured = np.zeros(size)
     for vector, image in zip(basis, results(rest.apply, basis, rank), strict=True):
         captured += vector * image
-    drawn = [others * probe_vector(size, seed, rank + number) for number in range(probes)]
+    drawn, again = tee(others * probe_vector(size, seed, rank + number) for number in range(probes))
     sums, traces = np.zeros((2, size)), []
-    for probe, image in zip(drawn, results(rest.apply, (_without(g, basis) for g in drawn), probes), strict=True):
+    for probe, image in zip(drawn, results(rest.apply, (_without(g, basis) for g in again), probes), strict=True):
         sums += probe * image, np.square(probe * image)
         traces.append((probe * image).sum())
     mean = sums[0] / probes
