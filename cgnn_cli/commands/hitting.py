@@ -26,7 +26,7 @@ WORDS = "NODE|NAME=A,B"
 TO_HELP = "Steps to these nodes: NODE or A,B; NAME=A,B for one of several sets. Repeat it for more."
 FROM_HELP = "Steps from these nodes to every node instead, in the same form."
 FILE_HELP = "The sets in a file with the columns node,set; node alone for one set."
-PROBES_HELP = "--from: estimate with so many random probes. Default: exact up to 5,000 nodes, 64 probes beyond."
+PROBES_HELP = "--from: estimate with so many random probes. Default: exact up to 3,000 nodes, 64 probes beyond."
 FILES = ".csv or .parquet file of all nodes. Default: the nearest ones, as a table."
 Words = list[str] | None
 

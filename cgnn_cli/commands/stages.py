@@ -22,7 +22,7 @@ from cgnn_cli.pipeline import COMMANDS, STAGES, Step, is_after, plan, up_to
 TIMES = ("hitting", "hitting_back", "commute")
 PAIRS_HELP = "Instead of the edges, exact times of the pairs in this file (source,target; your ids), as CSV."
 PairsOption = Annotated[Path | None, option("--pairs", PAIRS_HELP, INPUT_PANEL, metavar="FILE")]
-KEMENY_HELP = "Also Kemeny's constant: expected steps to a node drawn from pi; beyond 5,000 nodes with an error bar."
+KEMENY_HELP = "Also Kemeny's constant: expected steps to a node drawn from pi; beyond 3,000 nodes with an error bar."
 KemenyOption = Annotated[bool, option("--kemeny", KEMENY_HELP, OUTPUT_PANEL)]
 TOP_HELP = "Also show so many edges with the shortest commute times."
 TopOption = Annotated[int | None, option("--top", TOP_HELP, OUTPUT_PANEL, min=1)]

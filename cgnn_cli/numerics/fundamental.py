@@ -30,11 +30,12 @@ from cgnn_cli.numerics.threads import in_order
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Watch
 
-DENSE_STATES = 5000  # an inverse of ten seconds or so
+DENSE_STATES = 3000  # an inverse of some seconds
 PROBES = 64
 HUBS, RANK = 32, 16  # states with solves of their own, and vectors of the row space
 SUMMED = 3  # terms of the series, those of t = 0, 1 and 2
-TOLERANCE, ADJOINT_TOLERANCE = 1e-7, 1e-12
+TOLERANCE, ADJOINT_TOLERANCE, ENOUGH = 1e-9, 1e-12, 1e-7  # of solves
+SOLVED = 1e-7  # relative error that solves may leave
 EPSILON = float(np.finfo(float).eps)
 
 
@@ -124,9 +125,9 @@ def _probed(
     begun = 1 + walk.diagonal() + _second_diagonal(walk) - (SUMMED - 1) * perron  # Z has pi_j once more
     diagonal = begun + captured + mean
     diagonal[hubs], error[hubs] = exact + perron[hubs], 0
-    error, trace = np.hypot(error, TOLERANCE * diagonal), float(diagonal.sum())
+    error, trace = np.hypot(error, SOLVED * diagonal), float(diagonal.sum())
     spread = float(np.std(traces, ddof=1) / np.sqrt(probes)) if probes > 1 else np.inf
-    return Fundamental(diagonal, error, trace, float(np.hypot(spread, TOLERANCE * trace)), probes)
+    return Fundamental(diagonal, error, trace, float(np.hypot(spread, SOLVED * trace)), probes)
 
 
 @dataclass(frozen=True)
@@ -151,14 +152,14 @@ class _Rest:
     def apply_transposed(self, g: np.ndarray) -> np.ndarray:
         """B^T g."""
         reverse = Reversed(self.transposed, self.walk.jump)
-        y = solve(reverse, g - self.perron * g.sum(), tolerance=TOLERANCE).x
+        y = solve(reverse, g - self.perron * g.sum(), tolerance=TOLERANCE, enough=ENOUGH).x
         y -= self.perron * y.sum()
         for _ in range(SUMMED):
             y = reverse.apply(y)
         return np.asarray(y)
 
     def _solve(self, right: np.ndarray) -> np.ndarray:
-        x = solve(self.walk, right, tolerance=TOLERANCE).x
+        x = solve(self.walk, right, tolerance=TOLERANCE, enough=ENOUGH).x
         return np.asarray(x - np.einsum("i,i->", self.perron, x))
 
 
@@ -220,7 +221,7 @@ def times_from(walk: Walk, perron: np.ndarray, starts: Sequence[np.ndarray], kno
 
 def _adjoint(walk: Walk, perron: np.ndarray, share: np.ndarray) -> np.ndarray:
     """s Z: z with (I - P^T) z = s - pi, and the sum of z 1."""
-    z = solve(Reversed(walk.transposed, walk.jump), share - perron, tolerance=ADJOINT_TOLERANCE, enough=1e-9).x
+    z = solve(Reversed(walk.transposed, walk.jump), share - perron, tolerance=ADJOINT_TOLERANCE, enough=ENOUGH).x
     return np.asarray(z + (1 - z.sum()) * perron)
 
 

@@ -85,20 +85,20 @@ def _met(walk: Walk, perron: np.ndarray, sets: tuple[np.ndarray, ...]) -> tuple[
     if not len(system.states):
         return everywhere, 0.0, chances, 0.0
     times, error = system.solve(np.ones(len(system.states)), GOAL)
-    times, first, off = np.maximum(times, 0), np.ones((len(times), len(sets))), 0.0
-    longest = float(times.max(initial=1.0))
-    if len(sets) > 1 and error <= DOUBTFUL:
+    first, off, longest = np.ones((len(times), len(sets))), 0.0, float(times.max())
+    small = elimination_work(len(times), len(sets), 0) <= MOST_ELIMINATION
+    if len(sets) > 1 and not (small and error > DOUBTFUL):
         for column, exits in enumerate(system.exits.T):
             first[:, column], residual = system.solve(exits, GOAL / longest)
             off = max(off, residual * longest)
-    if max(error, off) > DOUBTFUL and elimination_work(len(times), len(sets), 0) <= MOST_ELIMINATION:
+    if small and max(error, off) > DOUBTFUL:
         times, first = eliminated_absorption(system.chances(), system.exits)
         error = off = 2 * float(np.finfo(float).eps) * walk.size
     if not (max(error, off) <= UNUSABLE and np.isfinite(times).all()):
         raise NumericalError(
             f"the steps to a set of {sum(map(len, sets)):,} nodes cannot be computed: their error may be "
             f"{max(error, off):.1e}, with times up to {longest:.1e}",
-            "the walk is nearly trapped somewhere; another --method of rewire keeps it from that",
+            "the walk is nearly trapped somewhere; rewire --method teleport keeps it from that",
         )
     everywhere[system.states], chances[system.states] = times, np.clip(first, 0, 1)
     return everywhere, error, chances, off
