@@ -54,18 +54,20 @@ def hitting(
     dataset: options.Dataset = None,
     inputs: options.Input = None,
     probes: Annotated[int | None, option("--probes", PROBES_HELP, COMPUTE_PANEL, min=2)] = None,
-    seed: Annotated[int, option("--seed", "Seed of the probes.", COMPUTE_PANEL, min=0)] = 0,
+    seed: Annotated[int | None, option("--seed", "Seed of the probes.", COMPUTE_PANEL, min=0)] = None,
     dry_run: options.DryRun = False,
     output: Annotated[Path | None, option("--output -o", FILES, OUTPUT_PANEL)] = None,
-    top: Annotated[int, option("--top", "Nodes in the table.", OUTPUT_PANEL, min=1)] = 20,
+    top: Annotated[int | None, option("--top", "Nodes in the table (20).", OUTPUT_PANEL, min=1)] = None,
 ) -> Outcome:
     """Steps to or from sets of nodes, on the walk that dilap made."""
     there, back = bool(to or to_file), bool(start_from or from_file)
     if there == back:
         message = "--to and --from are two questions" if there else "hitting needs nodes: --to NODE, or --to-file FILE"
         raise UsageError(message, "ask one of them at a time" if there else "--from gives the steps from a set instead")
-    if probes is not None and there:
-        raise UsageError("--probes is for --from; the steps to a set are solved for", "leave it out")
+    if there and (probes is not None or seed is not None):
+        raise UsageError("--probes and --seed are for --from; the steps to a set are solved for", "leave them out")
+    if top is not None and output is not None:
+        raise UsageError("--top is for the table, and --output writes all nodes", "leave one of them out")
     _check_kind(output)
     check_output(session, output)
     start = find_start(session, "commute", inputs, dry_run=dry_run)
@@ -76,15 +78,17 @@ def hitting(
     sets, notes = session.workspace.node_sets(walk, (to if there else start_from) or [], to_file or from_file)
     for note in notes:
         session.talker.note(note)
-    ((header, hit),) = session.workspace.obtain(walk)
     space = session.workspace
-    found = space.steps_to(walk, sets) if there else space.steps_from(walk, sets, probes, seed)
+    ((header, hit),) = space.obtain(walk)
+    for used in walk.lineage:
+        session.store.remember_latest(used.stage.name, used.key)
+    found = space.steps_to(walk, sets) if there else space.steps_from(walk, sets, probes, seed or 0)
     for note in found.notes:
         session.talker.note(note)
     summary = {"direction": "to" if there else "from", **found.summary, **standin_mark(header)}
     named: dict[str, Any] = {"artifact": output, "key": header.key, "cache": "hit" if hit else "miss"}
     if output is None:
-        rows = _rows(found, top)
+        rows = _rows(found, top or 20)
         shown = _text(found, rows)
         return Outcome.of(shown, {**summary, "nearest": rows}, **named, stages=session.talker.stages)
     from cgnn_cli.artifact_tables import write_table

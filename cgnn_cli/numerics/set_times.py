@@ -32,7 +32,7 @@ from cgnn_cli.numerics.walk import Walk
 GOAL = 1e-10  # of errors
 DOUBTFUL, UNUSABLE = 1e-6, 1e-2  # errors above which states are eliminated, and a result is refused
 ROUNDS, ROUND = 8, 1e-6  # of solves, and what each is to gain
-SOLVES = 12  # about so many a set
+SOLVES = 2  # what a set takes is about that of so many to 1e-10
 Extended = np.longdouble
 ROUNDING = 16 * float(np.finfo(Extended).eps)
 

@@ -127,9 +127,10 @@ def test_where_it_starts(friends: FrontDoor) -> None:
     assert "no dilap artifact" in friends.fails(4, "hitting", "--to", "ann", "--store", "empty")
     forecast = friends.ok("hitting", *FRIENDS, "--to", "ann", "--dry-run").out
     assert [line.split()[0] for line in forecast.splitlines()] == ["graph", "rewire", "dilap"]
-    friends.ok("commute", *FRIENDS, "--method", "teleport", "-q")
+    friends.ok("dilap", *FRIENDS, "-q")
+    key = friends.ok("hitting", *FRIENDS, "--method", "teleport", "--to", "ann", "--json").json["key"]
     newest = friends.ok("hitting", "--to", "ann", "-o", "steps.csv")
-    assert "taking the newest dilap artifact" in newest.err
+    assert f"taking the newest dilap artifact, {key[:12]}" in newest.err
     times = friends.ok("commute", *FRIENDS, "--method", "teleport", "-q").path
     friends.ok("hitting", "--input", times, "--to", "ann", "-o", "again.csv")
     assert Path("again.csv").read_text() == Path("steps.csv").read_text()
@@ -143,7 +144,9 @@ def test_where_it_starts(friends: FrontDoor) -> None:
         (2, "names an empty set", ("--to", "one=")),
         (2, "names an empty set", ("--to", "")),
         (2, "a set without a name", ("--to", "=ann")),
-        (2, "--probes is for --from", ("--to", "ann", "--probes", 5)),
+        (2, "--probes and --seed are for --from", ("--to", "ann", "--probes", 5)),
+        (2, "--probes and --seed are for --from", ("--to", "ann", "--seed", 0)),
+        (2, "--top is for the table", ("--to", "ann", "--top", 3, "--output", "steps.csv")),
         (2, ".csv or .parquet", ("--to", "ann", "--output", "steps.txt")),
         (2, "no such folder", ("--to", "ann", "--output", "nix/steps.csv")),
         (3, "no node 'Ann' among its 7 (did you mean ann", ("--to", "Ann")),
