@@ -55,7 +55,7 @@ def _write_graph(folder: Path, nodes: int, edges: int, members: int) -> tuple[in
     """A dataset with random features, and a file of sets; the numbers of nodes and edges."""
     graph = power_law(nodes, edges)
     np.save(folder / "edges.npy", np.stack([row_of_entries(graph.adjacency), graph.adjacency.indices], axis=1))
-    np.save(folder / "features.npy", graph.features)
+    np.save(folder / "features.npy", np.asarray(graph.features))
     inside = np.unique(graph.adjacency.indices)  # nodes that some other leads to
     chosen = np.random.default_rng(1).choice(inside, SETS * members, replace=False)
     rows = "".join(f"{node},set{place % SETS}\n" for place, node in enumerate(chosen))
