@@ -56,11 +56,11 @@ def list_datasets(session: Session) -> Outcome:
     except UsageError as error:
         session.talker.warn(error.message)
         datasets.source = dataclasses.replace(datasets.source, mirror=None)
-    table = make_table("name", *LISTED, "on disk", "what it is")
+    table = make_table("name", *LISTED, "paper", "on disk", "what it is")
     rows = [_listed(datasets, name) for name in datasets.names()]
     for row in rows:
         counts = [f"{row[figure]:,}" if figure in row else "" for figure in LISTED]
-        table.add_row(row["name"], *counts, ", ".join(row["on_disk"]), row["title"])
+        table.add_row(row["name"], *counts, "yes" if row["in_paper"] else "", ", ".join(row["on_disk"]), row["title"])
     return Outcome.of(table, {"datasets": rows})
 
 
@@ -72,7 +72,7 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
     on_disk = ["store"] if header else []
     if standin and datasets.store.find("graph", standin["key"]):
         on_disk.append("stand-in")
-    row: dict[str, Any] = {"name": name, "title": DEMO_TITLE if name == DEMO else "imported"}
+    row: dict[str, Any] = {"name": name, "title": DEMO_TITLE if name == DEMO else "imported", "in_paper": False}
     if name in BENCHMARKS:
         benchmark = BENCHMARKS[name]
         found = find_files(benchmark, datasets.source)
@@ -80,6 +80,7 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
             on_disk.append("files")
         row |= {
             "title": benchmark.title,
+            "in_paper": benchmark.in_paper,
             **benchmark.expected,
             **_terms(benchmark),
             "files": [

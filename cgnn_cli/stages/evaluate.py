@@ -7,7 +7,7 @@ import numpy as np
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
-from cgnn_cli.stages.task import set_up_torch
+from cgnn_cli.stages.task import set_up_torch, untrained_warnings
 from cgnn_cli.stages.train import forward, twin_figures, twin_notes
 
 
@@ -51,6 +51,7 @@ def evaluate(
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
     scores = score(graph, np.array(numbers), predictions)
     scores.summary.update({"model": config.model, "direction": config.resolved_direction})
+    scores.summary.update(untrained_warnings(graph, numbers))
     for name, share in twin_figures(graph, config, numbers).items():
         scores.summary.update({name: share, "notes": twin_notes(share)})
     return scores

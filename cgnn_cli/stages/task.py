@@ -185,7 +185,7 @@ def known_of_nodes(graph: Graph, operators: Operators, config: TrainConfig, spli
 
 
 def check_trainable(graph: Graph, split: int) -> None:
-    """Refuse a graph or split that nothing can be learnt from."""
+    """Refuse a graph or split that nothing can be learnt from, or a class that the split could train and does not."""
     if graph.labels is None or graph.splits is None:
         raise DataError(
             "this graph has no labels, so there is nothing to train on",
@@ -199,10 +199,29 @@ def check_trainable(graph: Graph, split: int) -> None:
     for name, code in SPLIT_PARTS.items():
         if name != "test" and not (row == code).any():
             raise DataError(f"split {split} has no {name} nodes")
+    for number in untrained_classes(graph, split):
+        if (graph.labels == number).sum() > 1:
+            raise DataError(
+                f"split {split} has no train node of class {graph.class_labels()[number]}",
+                "train on some node of every class, or take the class out of the split",
+            )
+
+
+def untrained_classes(graph: Graph, split: int) -> list[int]:
+    """The classes that a split validates or tests without training on them."""
+    assert graph.labels is not None and graph.splits is not None
+    row = graph.splits[split]
     used = graph.labels[(row != UNUSED) & (graph.labels >= 0)]
-    untrained = np.setdiff1d(used, graph.labels[row == SPLIT_PARTS["train"]])
-    if len(untrained):
-        raise DataError(
-            f"split {split} has no train node of class {graph.class_labels()[untrained[0]]}",
-            "train on some node of every class, or take the class out of the split",
-        )
+    return np.setdiff1d(used, graph.labels[row == TRAIN]).tolist()
+
+
+def untrained_warnings(graph: Graph, splits: list[int]) -> dict[str, list[str]]:
+    """For the summary of what was trained: the classes whose only node a split does not train on."""
+    names = graph.class_labels()
+    found = [
+        f"split {split} has no train node of class {names[number]}, whose only node is in another part: "
+        "no model can learn it, so that node counts as an error"
+        for split in splits
+        for number in untrained_classes(graph, split)
+    ]
+    return {"warnings": found} if found else {}

@@ -15,7 +15,7 @@ from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.classifier import Classifier, Output
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
-from cgnn_cli.stages.task import CPU, Task, prepare, set_up_torch
+from cgnn_cli.stages.task import CPU, Task, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
@@ -87,6 +87,7 @@ def fit(
             "epochs": state.epoch,
             "validation_accuracy": state.best_accuracy,
             **twin_figures(graph, config, [split]),
+            **untrained_warnings(graph, [split]),
         },
     )
 
@@ -199,6 +200,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
     accuracies = np.array([fits[split].summary["validation_accuracy"] for split in sorted(fits)])
     any_fit = next(iter(fits.values()))
     twins = [fit.summary["test_twins"] for fit in fits.values() if "test_twins" in fit.summary]
+    warnings = [warning for split in sorted(fits) for warning in fits[split].summary.get("warnings", ())]
     return Checkpoint(
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
         summary={
@@ -211,6 +213,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
             },
             "epochs": [fits[split].summary["epochs"] for split in sorted(fits)],
             **({"test_twins": float(np.mean(twins)), "notes": twin_notes(float(np.mean(twins)))} if twins else {}),
+            **({"warnings": warnings} if warnings else {}),
         },
     )
 

@@ -17,7 +17,8 @@ from tests.runs import Listener
 
 pytestmark = pytest.mark.realdata
 HERE = ["squirrel", "chameleon", "squirrel-filtered", "chameleon-filtered", "cora-ml", "citeseer", "am-photo"]
-BY_CONTENT = {"cora-ml", "am-photo"}
+HERE += ["film", "texas", "wisconsin", "cornell", "cora"]
+BY_CONTENT = {"cora-ml", "am-photo", "cornell", "cora"}
 TWINS = {"squirrel": 0.637, "chameleon": 0.693}
 FEW = ("--epochs", 2, "--hidden", 8, "--split", 0)
 
@@ -46,6 +47,23 @@ def test_figures_and_a_run(cgnn: FrontDoor, real_data: Path, name: str) -> None:
     scores = cgnn.ok("run", "--dataset", name, "--offline", *FEW, "--json").json
     assert scores["stages"][0]["cache"] == "hit"
     assert 0 < scores["summary"]["test_accuracy"]["mean"] < 1
+
+
+def test_a_class_of_one_node_on_texas(cgnn: FrontDoor, real_data: Path) -> None:
+    """Class 1 has one node: a split that validates or tests it warns, and no figure is lost for it."""
+    untrained = [0, 1, 2, 7]
+    train = ("--dataset", "texas", "--model", "mlp", "--mirror", real_data, "--epochs", 2, "--hidden", 8, "--json")
+    for command in ("train", "run"):  # when it is trained, and when all of it is in the store
+        done = cgnn.ok(command, *train).json
+        warned = [warning for warning in done["warnings"] if "no train node of class 1" in warning]
+        assert [warning.split(maxsplit=2)[:2] for warning in warned] == [["split", str(n)] for n in untrained]
+        assert done["summary"]["warnings"] == warned
+    class_1 = done["summary"]["per_class"]["1"]
+    assert [class_1[name]["mean"] for name in ("precision", "recall", "f1")] == [0, 0, 0]
+    assert np.isfinite(done["summary"]["macro_f1"]["mean"]) and len(done["summary"]["splits"]) == 10
+    assert "--protocol published, random" in cgnn.fails(2, "run", *train[:2], "--protocol", "per-class")
+    drawn = cgnn.ok("run", *train, "--protocol", "random").json  # where the only node of a class trains
+    assert not any("no train node" in warning for warning in drawn["warnings"])
 
 
 def test_the_papers_edges_of_am_photo_are_those_of_the_undirected_graph(cgnn: FrontDoor, real_data: Path) -> None:

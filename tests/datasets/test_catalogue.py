@@ -1,6 +1,7 @@
 """The table of benchmark graphs."""
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
+from cgnn_cli.paper.experiment_table import ALL, EXPERIMENTS
 
 
 def test_the_catalogue_is_complete() -> None:
@@ -10,3 +11,11 @@ def test_the_catalogue_is_complete() -> None:
             assert bool(file.address.startswith("https://")) != bool(file.drive), file
             assert file.sha256 is None or len(bytes.fromhex(file.sha256)) == 32
         assert benchmark.protocols[0] in ("published", "per-class") and benchmark.citation and benchmark.licence
+
+
+def test_the_paper_s_graphs_are_told_from_the_others() -> None:
+    """Only these have the paper's figures and settings, and experiments take no others unless they are asked to."""
+    own = {name for name, benchmark in BENCHMARKS.items() if benchmark.in_paper}
+    assert own == set(ALL) == {name for name, benchmark in BENCHMARKS.items() if benchmark.settings}
+    assert {"film", "texas", "wisconsin", "cornell", "cora"} <= BENCHMARKS.keys() - own
+    assert all(set(experiment.datasets) <= own for experiment in EXPERIMENTS.values())

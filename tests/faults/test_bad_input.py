@@ -347,6 +347,22 @@ def test_case_39_what_cannot_be_learnt(cgnn: FrontDoor, ring: None, labels: str,
     assert not list(Path(".cgnn").glob("fit/*")) and not list(Path(".cgnn").rglob("*.tmp"))
 
 
+def test_case_39_a_class_whose_only_node_does_not_train(cgnn: FrontDoor, ring: None) -> None:
+    """Nothing can be done about it in a published split, so it is a warning that names the class."""
+    Path("labels.csv").write_text("a,x\nb,x\nc,y\nd,y\ne,z\nf,x\n")
+    splits = "a,train,train\nb,val,test\nc,train,train\nd,test,val\ne,test,val\nf,val,test\n"
+    Path("splits.csv").write_text(splits)
+    files = ("--edges", "edges.csv", "--labels", "labels.csv", "--splits", "splits.csv", "--no-header")
+    cgnn.ok("data", "import", "mine", *files)
+    done = cgnn.ok("run", "--dataset", "mine", "--model", "mlp", *SHORT, "--json").json
+    warned = [warning for warning in done["warnings"] if "no train node of class z" in warning]
+    assert [warning[:8] for warning in warned] == ["split 0 ", "split 1 "]
+    assert 0 <= done["summary"]["macro_f1"]["mean"] <= 1 and done["summary"]["test_accuracy_per_split"][0] <= 0.5
+    Path("labels.csv").write_text("a,x\nb,x\nc,y\nd,y\ne,z\nf,z\n")
+    cgnn.ok("data", "import", "mine", *files)
+    assert "split 0 has no train node of class z" in cgnn.fails(3, "train", "--dataset", "mine", *SHORT)
+
+
 def test_case_39_no_labels_and_labels_of_minus_one(cgnn: FrontDoor, ring: None) -> None:
     cgnn.ok("data", "import", "bare", "--edges", "edges.csv")
     assert "label" in cgnn.fails(3, "train", "--dataset", "bare", *SHORT)

@@ -9,6 +9,7 @@ from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Checkpoint, Graph, Operators
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.stages.evaluate import evaluate, score
+from cgnn_cli.stages.task import untrained_warnings
 
 
 def make_graph(labels: np.ndarray, splits: np.ndarray, classes: int) -> Graph:
@@ -53,6 +54,23 @@ def test_a_class_that_occurs_nowhere_is_left_out_of_macro_f1() -> None:
     assert scores.macro_f1[0] == pytest.approx(metrics.f1_score(labels[:4], [0, 1, 0, 0], average="macro"))
     assert (scores.train_accuracy[0], scores.validation_accuracy[0]) == (1, 0)
     np.testing.assert_array_equal(scores.f1[0][2], 0)
+
+
+def test_the_only_node_of_a_class_in_the_test_is_scored_as_an_error() -> None:
+    labels = np.array([0, 1, 0, 1, 2, 0])
+    splits = np.array([[3, 3, 1, 1, 3, 2], [1, 1, 3, 3, 2, 2], [1, 1, 3, 2, 1, 2]])
+    graph = make_graph(labels, splits, 3)
+    scores = score(graph, np.arange(3), np.array([[0, 1, 0, 1, 1, 0], [0, 1, 0, 1, 1, 0], [0, 1, 0, 1, 2, 0]]))
+    assert scores.accuracy.tolist() == pytest.approx([2 / 3, 1, 1])
+    assert scores.validation_accuracy.tolist() == [1, 0.5, 1]
+    expected = metrics.f1_score([0, 1, 2], [0, 1, 1], average="macro", zero_division=0)
+    assert scores.macro_f1.tolist() == pytest.approx([expected, 1, 1])
+    assert all(np.isfinite(values).all() for values in (scores.precision, scores.recall, scores.f1))
+    told = untrained_warnings(graph, [0, 1, 2])["warnings"]
+    assert [warning.partition(",")[0] for warning in told] == [
+        f"split {split} has no train node of class class 2" for split in (0, 1)
+    ]
+    assert untrained_warnings(graph, [2]) == {}
 
 
 def test_a_split_without_test_nodes_is_refused() -> None:

@@ -190,6 +190,7 @@ def test_list_says_what_is_on_disk(cgnn: FrontDoor, toy: Path, mirror: Path) -> 
     rows = listed()
     assert rows["toy"]["on_disk"] == ["store"] and "toy+undirected" not in rows
     assert {"demo", *BENCHMARKS} <= set(rows)
+    assert rows["am-photo"]["in_paper"] and not any(rows[name]["in_paper"] for name in ("demo", "texas", "toy"))
 
 
 def test_force_loses_nothing(cgnn: FrontDoor, toy: Path, mirror: Path, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ EDGES = np.array([[0, 1], [1, 2], [2, 0], [0, 1], [3, 3], [4, 5]])
 LABELS = np.array([0, 1, 0, 1, 2, 2])
 YEARS = np.array([2000, 2001, 2002, 2003, 2004, 2005])
 BITS = np.array([[1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+LISTS = ["3,0", "1", "1,2,1", "0", "2", "3"]
+LISTED = np.array([[1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 1, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
 ADJACENCY = [[0, 1], [1, 2], [2, 0], [3, 3], [4, 5]]
 MASKS = np.array([[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]], dtype=bool)
 WIDE = np.round(np.linspace(-2, 2, NODES * ogb.WIDTH).reshape(NODES, -1), 3)
@@ -53,12 +55,28 @@ def geom_gcn_parts() -> Parts:
     }
 
 
+def geom_gcn_lists_parts() -> Parts:
+    nodes = [f"{node}\t{LISTS[node]}\t{LABELS[node]}" for node in range(NODES)]
+    return geom_gcn_parts() | {"nodes": "\n".join(["node_id\tfeature(feature_amount:3)\tlabel", *nodes, ""]).encode()}
+
+
+def geom_gcn_masks_parts() -> Parts:
+    masks = {
+        f"{part}_masks": np.stack([mask, mask]) for part, mask in zip(("train", "val", "test"), MASKS, strict=True)
+    }
+    return geom_gcn_parts() | {"splits": masks | {"node_labels": LABELS, "edges": "never read"}}
+
+
 def write_geom_gcn(folder: Path, parts: Parts) -> dict[str, Path]:
     files = {geom_gcn.EDGES: folder / geom_gcn.EDGES, geom_gcn.NODES: folder / geom_gcn.NODES}
     files[geom_gcn.EDGES].write_bytes(parts["edges"])
     files[geom_gcn.NODES].write_bytes(parts["nodes"])
-    for number, masks in reversed(list(enumerate(parts["splits"], start=9))):
-        name = f"toy_split_0.6_0.2_{number}.npz"
+    stored = parts["splits"]
+    if isinstance(stored, list):
+        named = {f"toy_split_0.6_0.2_{number}.npz": masks for number, masks in enumerate(stored, start=9)}
+    else:
+        named = {"toy.npz": {name: array for name, array in stored.items() if array is not None}}
+    for name, masks in reversed(named.items()):
         files[name] = folder / name
         np.savez(files[name], **masks)
     return files
@@ -145,6 +163,8 @@ class Layout:
 
 LAYOUTS = {
     "geom_gcn": Layout(geom_gcn_parts, write_geom_gcn, geom_gcn.read),
+    "geom_gcn_lists": Layout(geom_gcn_lists_parts, write_geom_gcn, geom_gcn.read),
+    "geom_gcn_masks": Layout(geom_gcn_masks_parts, write_geom_gcn, geom_gcn.read),
     "csr_npz": Layout(csr_npz_parts, write_npz, csr_npz.read),
     "heterophilous": Layout(heterophilous_parts, write_npz, heterophilous.read),
     "ogb": Layout(ogb_parts, write_ogb, ogb.read),

@@ -22,6 +22,8 @@ NO_FEATURES = {
     "attr_indptr": np.zeros(7, dtype=np.int32),
 }
 NODE_LINES = LAYOUTS["geom_gcn"].parts()["nodes"].splitlines()
+LIST_LINES = LAYOUTS["geom_gcn_lists"].parts()["nodes"].splitlines()
+ALL_MASKS = LAYOUTS["geom_gcn_masks"].parts()["splits"]
 SAMPLES = {"linkx_mat": 5}  # few, because each takes a process; tests of that reader have more
 
 
@@ -29,9 +31,9 @@ def masks(train: Any, val: Any, test: Any, name: str = "mask") -> dict[str, Any]
     return {f"{part}_{name}": mask for part, mask in zip(PARTS, (train, val, test), strict=True)}
 
 
-def node_lines(place: int, line: bytes) -> bytes:
+def node_lines(place: int, line: bytes, lines: list[bytes] = NODE_LINES) -> bytes:
     """The file of nodes with another line in one place."""
-    return b"\n".join([*NODE_LINES[:place], line, *NODE_LINES[place + 1 :]])
+    return b"\n".join([*lines[:place], line, *lines[place + 1 :]])
 
 
 def index_splits(**parts: Any) -> list[dict[str, Any]]:
@@ -77,6 +79,25 @@ CHANGES: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("in another part", {"splits": [masks(MASKS[0], MASKS[0], MASKS[2])]}),
         ("has no test nodes", {"splits": [masks(MASKS[0], MASKS[1], MASKS[2] * 0)]}),
         ("the graph has 6 nodes", {"splits": [masks(*MASKS[:, :5])]}),
+    ],
+    "geom_gcn_lists": [
+        ("line 3: not a node, features from 0 to 3, a label", {"nodes": node_lines(2, b"1\t4\t1", LIST_LINES)}),
+        ("line 3: not a node", {"nodes": node_lines(2, b"1\t0,99999999999999999999\t1", LIST_LINES)}),
+        ("line 3: not a node", {"nodes": node_lines(2, b"1\t0,-1\t1", LIST_LINES)}),
+        ("line 3: not a node", {"nodes": node_lines(2, b"1\t0,\t1", LIST_LINES)}),
+        ("line 3: not a node", {"nodes": node_lines(2, b"1\t\t1", LIST_LINES)}),
+        ("line 3: not a node", {"nodes": node_lines(2, b"1\t0,1", LIST_LINES)}),
+        ("line 2: not a node, as many 0/1", {"nodes": node_lines(0, b"node_id\tfeature\tlabel", LIST_LINES)}),
+        ("line 2: not a node", {"nodes": node_lines(0, b"node_id\tfeature(feature_amount:9\tlabel", LIST_LINES)}),
+        ("does not have a line for each", {"nodes": LIST_LINES[0]}),
+        ("does not have a line for each of nodes 0..5", {"nodes": node_lines(2, b"7\t1\t1", LIST_LINES)}),
+    ],
+    "geom_gcn_masks": [
+        ("has splits of other labels", {"splits": ALL_MASKS | {"node_labels": LABELS[::-1]}}),
+        ("has splits of other labels", {"splits": ALL_MASKS | {"node_labels": LABELS[:5]}}),
+        ("has no array 'node_labels'", {"splits": ALL_MASKS | {"node_labels": None}}),
+        ("has no array 'val_masks'", {"splits": ALL_MASKS | {"val_masks": None}}),
+        ("has no test nodes", {"splits": ALL_MASKS | {"test_masks": ALL_MASKS["test_masks"] * 0}}),
     ],
     "csr_npz": [
         ("has no array 'labels'", {"labels": None}),
@@ -226,7 +247,7 @@ def expect_error(files: dict[str, Path], layout: str, path: Path, *, may_read: b
     assert may_read or (message is not None and str(path) in message)
 
 
-@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name != "geom_gcn"])
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if not name.startswith("geom_gcn")])
 def test_flipped_bytes(tmp_path: Path, layout: str) -> None:
     reader = LAYOUTS[layout]
     files = reader.write(tmp_path, reader.parts())
