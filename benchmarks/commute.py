@@ -13,6 +13,7 @@ import sys
 
 import ratios
 import scale
+import sets
 from program import Options, Parts, run_parts
 from tradeoff import tradeoff
 
@@ -25,6 +26,7 @@ PARTS: Parts = {
     "memory": scale.memory,
     "dense": ratios.dense,
     "networkit": ratios.networkit,
+    "sets": sets.sets,
     "large": scale.large,
 }
 

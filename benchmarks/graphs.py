@@ -120,3 +120,16 @@ def citations(edges: int, seed: int = 0) -> Graph:
     adjacency = canonical_csr(csr_array((np.ones(edges), (source, target)), shape=(count, count)))
     adjacency.data[:] = 1
     return Graph(adjacency=without_self_loops(adjacency), features=generator.standard_normal((count, 8)))
+
+
+def power_law(nodes: int, edges: int, seed: int = 0) -> Graph:
+    """A random directed graph whose in- and out-degrees follow power laws, apart; random features."""
+    generator = np.random.default_rng(seed)
+    share = np.arange(1, nodes + 1) ** -0.8
+    share /= share.sum()
+    order = generator.permutation(nodes)  # who leads to many is not who many lead to
+    drawn = [generator.choice(nodes, 5 * edges // 4, p=share) for _ in range(2)]
+    pairs = generator.permutation(np.unique(order[drawn[0]] * nodes + drawn[1]))[:edges]
+    source, target = np.divmod(pairs, nodes)
+    adjacency = canonical_csr(csr_array((np.ones(len(pairs)), (source, target)), shape=(nodes, nodes)))
+    return Graph(adjacency=without_self_loops(adjacency), features=generator.standard_normal((nodes, 8)))

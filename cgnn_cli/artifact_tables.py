@@ -12,8 +12,9 @@ import numpy as np
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.solver_table import SOLVERS
 from cgnn_cli.store.artifact import Artifact, write_npz
-from cgnn_cli.store.lineage import load_graph
+from cgnn_cli.store.lineage import load_graph, walk
 from cgnn_cli.store.provenance import shareable
 from cgnn_cli.store.store import Store
 
@@ -34,8 +35,27 @@ def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
         write_npz(buffer, Artifact(dataclasses.replace(artifact.header, provenance=provenance), artifact.elements))
         return buffer.getvalue()
     found = load_graph(store, artifact.header)
-    columns = COLUMNS[STAGES[artifact.header.stage].columns]
-    return write_table(columns(artifact.elements, Graph.from_elements(found.elements, found.header.summary)), kind)
+    make = COLUMNS[STAGES[artifact.header.stage].columns]
+    columns = make(artifact.elements, Graph.from_elements(found.elements, found.header.summary))
+    return write_table({**columns, **_resistances(store, artifact, columns)}, kind)
+
+
+def _resistances(store: Store, artifact: Artifact, columns: Columns) -> Columns:
+    """Beside the commute times of an undirected walk without jumps, the effective resistances: c / (sum of weights).
+
+    They are known where the solver gives true times and the store has the graph that was walked.
+    """
+    header = artifact.header
+    if header.stage != "commute" or not SOLVERS[header.config["solver"]].true_times:
+        return {}
+    made = {part.stage: part for _, part in walk(header, store.find)}
+    rewired, dilap = made.get("rewire"), made.get("dilap")
+    if rewired is None or dilap is None or rewired.config.get("walk") != "symmetric":
+        return {}
+    adjacency = store.load(rewired.stage, rewired.key).elements["adjacency"]
+    if "jump" in store.load(dilap.stage, dilap.key).elements:
+        return {}
+    return {"resistance": np.asarray(columns["commute"]) / adjacency.sum()}
 
 
 def write_table(columns: Columns, kind: str) -> bytes:
@@ -48,7 +68,7 @@ def write_csv(columns: Columns) -> bytes:
 
     Texts that a reader might take for something else are quoted, so that `data import` reads every id as it was.
     """
-    buffer = io.BytesIO((",".join(columns) + "\n").encode())
+    buffer = io.BytesIO((",".join(map(_csv_field, columns)) + "\n").encode())
     buffer.seek(0, io.SEEK_END)
     arrays = [values if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
     for start in range(0, max(map(len, arrays)), ROWS_AT_ONCE):

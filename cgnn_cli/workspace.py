@@ -24,16 +24,19 @@ from cgnn_cli.execution.results import Run, Runs
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.pipeline import Step
-from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, thread_count
+from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, memory_limit, thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
+from cgnn_cli.watch import Watch
 
 if TYPE_CHECKING:
     from cgnn_cli.analysis.diagnosis import Diagnosis
     from cgnn_cli.analysis.explanation import Neighbourhood
+    from cgnn_cli.analysis.node_sets import SetSteps
     from cgnn_cli.analysis.prediction import Predictions
     from cgnn_cli.datasets.upstream.locating import Listener
+    from cgnn_cli.numerics.fundamental import Fundamental
     from cgnn_cli.numerics.pair_times import PairTimes
     from cgnn_cli.report.content import Report
 
@@ -46,6 +49,16 @@ class Silence:
 
     def progress(self, done: int, total: int, message: str) -> None:
         """A computation goes on."""
+
+
+@dataclass(frozen=True)
+class _Telling(Watch):
+    """Progress of a computation that is no stage."""
+
+    reporter: Reporter
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        self.reporter.progress(done, total, message)
 
 
 @dataclass(frozen=True)
@@ -145,6 +158,57 @@ class Workspace:
         reading = Reading()
         source, target = read_pairs(file, set(self.runner.data(self._graph(walk)).ids().tolist()), reading)
         return source, target, reading.notes
+
+    def node_sets(
+        self, walk: Step, words: Sequence[str], file: Path | None = None
+    ) -> tuple[dict[str, list[str]], list[str]]:
+        """Ids of the nodes of sets by name, from words (NODE, A,B or NAME=A,B) or a file with the columns node,set.
+
+        With notes on how the file was read; nothing but the graph is needed for it.
+        """
+        from cgnn_cli.analysis.node_sets import members_in, numbered_sets
+        from cgnn_cli.datasets.files.node_sets import read_members
+        from cgnn_cli.datasets.files.tables import Reading
+
+        graph, reading = self.runner.data(self._graph(walk)), Reading()
+        known = graph.ids().tolist()
+        members = members_in(words, set(known)) + ([] if file is None else read_members(file, set(known), reading))
+        numbered = numbered_sets(graph, members)
+        return {name: [known[node] for node in nodes] for name, nodes in numbered.items()}, reading.notes
+
+    def steps_to(self, walk: Step, sets: Mapping[str, Sequence[str]]) -> SetSteps:
+        """Expected steps from every node to each of some sets of nodes, named by ids, on the walk of a dilap step.
+
+        Of several sets also the probability that each is met before the others.
+        """
+        from cgnn_cli.analysis.node_sets import named_sets, steps_to
+
+        graph = self.runner.data(self._graph(walk))
+        return steps_to(
+            graph,
+            self.runner.data(walk),
+            named_sets(graph, sets),
+            jobs=thread_count(self.compute.threads, 0),
+            progress=lambda done, total: self.reporter.progress(done, total, "sets of nodes solved for"),
+        )
+
+    def steps_from(
+        self, walk: Step, sets: Mapping[str, Sequence[str]], probes: int | None = None, seed: int = 0
+    ) -> SetSteps:
+        """Expected steps to every node from a node of each set; from probes, with standard errors, on a large walk."""
+        from cgnn_cli.analysis.node_sets import named_sets, steps_from
+
+        graph = self.runner.data(self._graph(walk))
+        numbered = named_sets(graph, sets)
+        return steps_from(graph, self.runner.data(walk), numbered, self.fundamental(walk, probes, seed))
+
+    def fundamental(self, walk: Step, probes: int | None = None, seed: int = 0) -> Fundamental:
+        """The diagonal of the fundamental matrix of the walk of a dilap step, and Kemeny's constant."""
+        from cgnn_cli.numerics.fundamental import fundamental
+
+        dilap, memory = self.runner.data(walk), memory_limit(self.compute.memory_limit)
+        jobs, watch = thread_count(self.compute.threads, 0), _Telling(self.reporter)
+        return fundamental(dilap.walk(), dilap.perron, probes, seed=seed, memory=memory, jobs=jobs, watch=watch)
 
     def closest_edges(self, times: Step, count: int) -> list[dict[str, Any]]:
         """The edges with the shortest commute times of a commute step, with their ids."""

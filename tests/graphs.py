@@ -1,6 +1,7 @@
 """Small graphs shared by the tests, and independent answers about the walks on them."""
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -134,6 +135,33 @@ def absorbing_hitting(transition: csr_array) -> np.ndarray:
     hitting = np.empty((count, count))
     hitting[states, np.arange(count)[:, None]] = times
     return hitting
+
+
+def rational_absorption(walk: np.ndarray, sets: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Expected steps to the nearest of some sets from every state, and the chance that each is met first.
+
+    By Gaussian elimination in rational numbers, which rounds nothing. What leaves a state is all that counts: its
+    chance to stay is what the others leave of 1.
+    """
+    goal = {int(state): place for place, members in enumerate(sets) for state in members}
+    others = [state for state in range(len(walk)) if state not in goal]
+    chance = [[Fraction(float(value)) for value in row] for row in walk]
+    rows = []
+    for i in others:
+        leaving = sum((chance[i][j] for j in range(len(walk)) if j != i), Fraction(0))
+        ends = [sum((chance[i][int(j)] for j in members), Fraction(0)) for members in sets]
+        rows.append([leaving if i == j else -chance[i][j] for j in others] + [Fraction(1), *ends])
+    for pivot in range(len(rows)):
+        rows[pivot] = [value / rows[pivot][pivot] for value in rows[pivot]]
+        for other in range(len(rows)):
+            if other != pivot and (factor := rows[other][pivot]):
+                rows[other] = [a - factor * b for a, b in zip(rows[other], rows[pivot], strict=True)]
+    times, chances = np.zeros(len(walk)), np.zeros((len(walk), len(sets)))
+    for state, place in goal.items():
+        chances[state, place] = 1
+    for state, row in zip(others, rows, strict=True):
+        times[state], chances[state] = float(row[len(others)]), [float(value) for value in row[len(others) + 1 :]]
+    return times, chances
 
 
 def gth_perron(transition: csr_array) -> np.ndarray:

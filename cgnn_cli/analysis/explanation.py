@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
 
@@ -45,8 +46,8 @@ class Neighbourhood:
     into: list[Neighbour]
 
 
-def find_node(graph: Graph, name: str) -> int:
-    """The node with exactly this id."""
+def find_node(graph: Graph, name: str, where: str = "") -> int:
+    """The node with exactly this id, which was named at some place."""
     ids = graph.ids()
     found = np.flatnonzero(ids == name)
     if len(found):
@@ -58,7 +59,7 @@ def find_node(graph: Graph, name: str) -> int:
     stripped = [node for node in candidates if node.strip().casefold() == name.strip().casefold()]
     near = list(dict.fromkeys([*stripped, *get_close_matches(name, candidates, n=3)]))[:3]
     hint = f"did you mean {', '.join(near)}?" if near else f"ids look like {', '.join(map(repr, ids[:3].tolist()))}"
-    raise DataError(f"the graph has no node {name!r} among its {len(ids):,}", hint)
+    raise DataError(f"{where}the graph has no node {shorten(name)} among its {len(ids):,}", hint)
 
 
 def explain_node(graph: Graph, times: CommuteTimes, dilap: Dilap | None, node: int) -> Neighbourhood:

@@ -17,6 +17,7 @@ from cgnn_cli.commands import (
     diagnose,
     explain,
     export,
+    hitting,
     models,
     predict,
     report,
@@ -67,7 +68,23 @@ def cgnn(
         os.environ["CGNN_DEBUG"] = "1"
 
 
-GROUPS = (stages, run, sweep, predict, explain, reproduce, report, data, diagnose, show, export, cache, models, config)
+GROUPS = (
+    stages,
+    run,
+    sweep,
+    predict,
+    explain,
+    hitting,
+    reproduce,
+    report,
+    data,
+    diagnose,
+    show,
+    export,
+    cache,
+    models,
+    config,
+)
 for group in GROUPS:
     group.register(app)
 

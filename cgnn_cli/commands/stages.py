@@ -22,6 +22,8 @@ from cgnn_cli.pipeline import COMMANDS, STAGES, Step, is_after, plan, up_to
 TIMES = ("hitting", "hitting_back", "commute")
 PAIRS_HELP = "Instead of the edges, exact times of the pairs in this file (source,target; your ids), as CSV."
 PairsOption = Annotated[Path | None, option("--pairs", PAIRS_HELP, INPUT_PANEL, metavar="FILE")]
+KEMENY_HELP = "Also Kemeny's constant: expected steps to a node drawn from pi; beyond 3,000 nodes with an error bar."
+KemenyOption = Annotated[bool, option("--kemeny", KEMENY_HELP, OUTPUT_PANEL)]
 TOP_HELP = "Also show so many edges with the shortest commute times."
 TopOption = Annotated[int | None, option("--top", TOP_HELP, OUTPUT_PANEL, min=1)]
 
@@ -96,8 +98,26 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         outcome = deliver(session, step, output_format)
         return outcome if top is None else _add_closest(session, step, outcome, top)
 
+    def dilap_stage(
+        session: Session,
+        dataset: options.Dataset = None,
+        inputs: options.Input = None,
+        kemeny: KemenyOption = False,
+        force: options.Force = False,
+        dry_run: options.DryRun = False,
+        output_format: options.Format = "h5",
+    ) -> Outcome:
+        session.configure(forced=(target,) if force else ())
+        step = make_plan(session, target, inputs, None, dry_run=dry_run)
+        if dry_run:
+            return show_forecast(session, step)
+        outcome = deliver(session, step, output_format)
+        return _add_kemeny(session, step, outcome) if kemeny else outcome
+
     if target == "commute":
         return commute_stage
+    if target == "dilap":
+        return dilap_stage
     return learning_stage if is_after(target, "fit") else graph_stage
 
 
@@ -121,6 +141,16 @@ def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:
     summary = {"pairs": rows, "residual": found.residual, **standin_mark(header)}
     cache, stages = "hit" if hit else "miss", session.talker.stages
     return Outcome.of(text.rstrip("\n"), summary, key=header.key, cache=cache, stages=stages)
+
+
+def _add_kemeny(session: Session, step: Step, outcome: Outcome) -> Outcome:
+    """The outcome of a dilap stage, with Kemeny's constant of its walk."""
+    found = session.workspace.fundamental(step)
+    figures = {"constant": found.kemeny, "error": found.trace_error, "probes": found.probes}
+    outcome.table = Table("Kemeny's constant", "standard error" if found.probes else "error", "probes")
+    outcome.table.add_row(f"{found.kemeny:,.8g}", f"{found.trace_error:.2g}", f"{found.probes or 'none, exact'}")
+    outcome.values["summary"] = {**outcome.values["summary"], "kemeny": figures}
+    return outcome
 
 
 def _add_closest(session: Session, step: Step, outcome: Outcome, count: int) -> Outcome:

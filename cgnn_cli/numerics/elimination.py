@@ -10,6 +10,8 @@ import numpy as np
 
 from cgnn_cli.numerics.walk import Walk
 
+MOST_ELIMINATION = 2e9  # multiplications: seconds
+
 
 def elimination_work(size: int, kept: int, goals: int) -> float:
     """Multiplications."""
@@ -37,6 +39,24 @@ def eliminated_times(walk: Walk, kept: np.ndarray, goals: np.ndarray) -> np.ndar
                 taken[state] += left[state, :state] @ taken[:state]
             found[order, column] = taken
     return found
+
+
+def eliminated_absorption(moves: np.ndarray, exits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Expected steps until the walk ends, and the chance of each end, a column each, from every state.
+
+    moves: chances of steps between states, whose diagonal is not read; exits: chances to come to each end in a step.
+    """
+    ends, size = exits.shape[1], len(moves)
+    whole, times = np.zeros((ends + size, ends + size)), np.ones(ends + size)
+    whole[ends:, :ends], whole[ends:, ends:] = exits, moves
+    chances = np.eye(ends + size, ends)
+    times[:ends] = 0
+    with np.errstate(all="ignore"):
+        _eliminate(whole, times, ends)
+        for state in range(ends, ends + size):
+            times[state] += whole[state, :state] @ times[:state]
+            chances[state] = whole[state, :state] @ chances[:state]
+    return times[ends:], chances[ends:]
 
 
 def _eliminate(moves: np.ndarray, times: np.ndarray, least: int) -> None:

@@ -26,7 +26,7 @@ from scipy.sparse.linalg import splu
 from cgnn_cli.apart import PROCESS_BYTES, Apart, Arrays, Telling
 from cgnn_cli.errors import NumericalError, ResourceError
 from cgnn_cli.numerics.csr import ones_on
-from cgnn_cli.numerics.elimination import eliminated_times, elimination_work
+from cgnn_cli.numerics.elimination import MOST_ELIMINATION, eliminated_times, elimination_work
 from cgnn_cli.numerics.threads import slices
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Watch
@@ -42,7 +42,6 @@ WORK_A_SECOND, DENSE_A_SECOND = 1e8, 1e10  # multiplications with sparse factors
 MOST_WORK, MOST_DENSE_WORK = 1e10, 3.6e13  # minutes and an hour of them
 RESIDUAL_LIMIT = 1e-12  # of a solve with the factors, relative to the solution and the right-hand side
 CERTAIN = 1e-3  # relative error of h with three digits
-MOST_ELIMINATION = 2e9  # multiplications: seconds
 EPSILON = float(np.finfo(float).eps)
 
 

@@ -194,6 +194,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "gc": ("cache", "gc", "--store", "store"),
     "verify": ("cache", "verify", "--store", "store"),
     "explain": ("explain", "3", *TINY, "--solver", "exact"),
+    "hitting": ("hitting", *TINY, "--to", "3", "--output", "made.csv"),
     "sweep": ("sweep", *TINY, "--solver", "exact", "--set", "train.hidden=2,3", "--epochs", 1),
 }
 

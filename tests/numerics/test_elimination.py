@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cgnn_cli.numerics.elimination import eliminated_times, elimination_work
+from cgnn_cli.numerics.elimination import eliminated_absorption, eliminated_times, elimination_work
 from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.walk import Walk
-from tests.graphs import absorbing_hitting, directed_cycle, sparse
+from tests.graphs import absorbing_hitting, directed_cycle, rational_absorption, sparse
 from tests.numerics.test_krylov import jumping_walk
 
 pytestmark = pytest.mark.filterwarnings("error")
@@ -41,6 +41,19 @@ def test_walks_that_jump_or_alternate() -> None:
     np.testing.assert_allclose(eliminated_times(jumping, states, states), expected, rtol=1e-12)
     cycle = eliminated_times(Walk(directed_cycle(20)), states, states)
     np.testing.assert_allclose(cycle, (states[None] - states[:, None]) % 20, rtol=1e-13)
+
+
+@settings(max_examples=20, deadline=None, database=None, derandomize=True)
+@given(st.integers(4, 9), st.floats(0, 12), st.integers(0, 1000))
+def test_steps_to_sets_and_which_is_met_first_keep_their_digits(count: int, decades: float, seed: int) -> None:
+    dense = rugged_walk(count, decades, seed).to_dense()
+    sets = [np.array([1, 3]), np.array([0])]
+    others = np.setdiff1d(np.arange(count), [0, 1, 3])
+    exits = np.stack([dense[np.ix_(others, members)].sum(axis=1) for members in sets], axis=1)
+    times, chances = eliminated_absorption(dense[np.ix_(others, others)], exits)
+    expected = rational_absorption(dense, sets)
+    np.testing.assert_allclose(times, expected[0][others], rtol=1e-12)
+    np.testing.assert_allclose(chances, expected[1][others], rtol=1e-12)
 
 
 def test_the_work_grows_with_the_goals() -> None:
