@@ -403,4 +403,4 @@ def candidates(model: str, dataset: str, preset: str) -> list[Settings]:
         rows = EXTENDED[dataset]
     else:
         rows = BOTH_FAMILIES[model][0 if dataset in WEB else 1] + (CITESEER[model] if dataset == "citeseer" else [])
-    return [{**row, **train(model=model)} for row in rows]
+    return [{"rewire.method": "path", **row, **train(model=model)} for row in rows]

@@ -108,6 +108,8 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model": "gat", "heads": 4},
     {"model": "dirgnn", "variant": "gat"},
     {"model": "gcn", "degree_features": True},
+    {"model": "gcn", "encoding": "laplacian"},
+    {"model": "gcn", "encoding": "head-start"},
 )
 LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})
 CASES = (

@@ -18,7 +18,6 @@ from cgnn_cli.datasets.forms import variant
 from cgnn_cli.datasets.from_networkx import graph_from_networkx
 from cgnn_cli.datasets.registry import settled
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
-from cgnn_cli.datasets.structural import STRUCTURAL_SOURCE, structural_features
 from cgnn_cli.datasets.upstream.reading import read_benchmark
 from cgnn_cli.errors import CgnnError, DataError, UsageError
 from cgnn_cli.execution.results import Run
@@ -56,26 +55,21 @@ def graph_from_arrays(
     """A graph from plain arrays.
 
     adjacency: N x N, sparse or dense; entry (i, j) is the positive weight of the edge i -> j.
-    features: N x F, sparse or dense; without them structural features are used.
+    features: N x F, sparse or dense; without them a training takes an encoding of the graph.
     labels: one a node, of any kind; -1, None or "" where unknown.
     splits: S x N with 0 unused, 1 train, 2 validation, 3 test; without them drawn from the labels by `ratio`.
     """
     matrix = canonical_csr(csr_array(adjacency))
     if not usable_weights(matrix.data).all():
         raise DataError(f"the weights of edges must be {WEIGHT_RANGE}", "scale the weights")
-    summary = STRUCTURAL_SOURCE if features is None else {}
-    if features is None:
-        features = structural_features(matrix)
-    columns = csr_array(features) if issparse(features) else np.asarray(features)
-    if not np.isfinite(columns.data if issparse(columns) else columns).all():
+    columns = None if features is None else csr_array(features) if issparse(features) else np.asarray(features)
+    if columns is not None and not np.isfinite(columns.data if issparse(columns) else columns).all():
         raise DataError("features must be finite")
     codes, names = (None, None) if labels is None else _class_codes(np.asarray(labels, dtype=object))
     if codes is not None and splits is None:
         splits = ratio_splits(codes, ratio, split_count, seed)
     drawn = None if splits is None else np.atleast_2d(np.asarray(splits, dtype=np.uint8))
-    return Graph(
-        adjacency=matrix, features=columns, labels=codes, class_names=names, splits=drawn, summary=dict(summary)
-    )
+    return Graph(adjacency=matrix, features=columns, labels=codes, class_names=names, splits=drawn)
 
 
 def _class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,6 +15,8 @@ from cgnn_cli.resources import parse_bytes
 from cgnn_cli.solver_table import PAPER_RANK, SOLVERS, describe_solvers, solver_names, solvers_with
 
 LARGEST_SEED = 2**32 - 1
+Encoding = Literal["auto", "none", "structural", "degrees", "laplacian", "head-start", "adjacency"]
+ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
 STRUCTURAL_NOTE = "no features given: structural ones are used"
 
 
@@ -289,10 +291,24 @@ class TrainConfig(StageConfig):
     precision: Literal["float32", "bfloat16"] = option(
         "float32", "bfloat16: dense products in 16 bits where the device has them; weights stay in 32."
     )
-    feature_scaling: Literal["none", "row", "l2", "standard"] = option(
-        "none", "Scale features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1."
+    encoding: Encoding = option(
+        "auto",
+        "Columns of a node's place in the graph, beside its features or for want of any. structural: degrees, PageRank "
+        "and returns. degrees: of the node and its neighbours. laplacian: eigenvectors. head-start: times of a walk to "
+        "and from landmarks. adjacency: ways of one and two steps to and from them. auto: laplacian for a graph that "
+        "has no features, none otherwise.",
     )
-    input_dropout: float = option(0.0, "Dropout of the features.", minimum=0, maximum=0.99)
+    encoding_size: int | None = option(
+        None,
+        "encoding: eigenvectors of laplacian (64), landmarks of head-start and adjacency (32).",
+        minimum=1,
+        maximum=1024,
+    )
+    feature_scaling: Literal["none", "row", "l2", "standard"] = option(
+        "none",
+        "Scale the graph's own features: row: absolute sum 1; l2: length 1; standard: columns to mean 0, variance 1.",
+    )
+    input_dropout: float = option(0.0, "Dropout of the features and encodings.", minimum=0, maximum=0.99)
     degree_features: bool = option(False, "A branch beside the graph layers that sees degrees of nodes and neighbours.")
     label_input: bool = option(
         False,
@@ -323,16 +339,44 @@ class TrainConfig(StageConfig):
         """The options that this training depends on: others are not part of its key."""
         unread = self.unread()
         read = {name: value for name, value in super().to_dict().items() if name not in unread}
+        if "encoding_size" in read:
+            read["encoding_size"] = self.encoding_columns
         return {**read, "direction": self.resolved_direction}
 
     def unread(self) -> set[str]:
         """The options that change nothing, by the values of others."""
         unread = set() if self.label_input else {"label_powers"}
+        if self.encoding not in ENCODING_SIZES:
+            unread |= {"encoding_size"} if self.has_encoding else {"encoding", "encoding_size"}
         return unread if self.has_branch else unread | {"graph_share", "branch_hidden", "branch_dropout"}
 
     def check(self) -> None:
         """Refuse options that cannot be served, or not together."""
         assert self.resolved_direction
+
+    def resolved(self, facts: Facts) -> Self:
+        return dataclasses.replace(super().resolved(facts), encoding=self.encoding_of(facts.features))
+
+    def encoding_of(self, features: str) -> Encoding:
+        """The encoding that is taken, by where the features of the graph come from."""
+        if features == "none" and self.encoding == "none":
+            raise UsageError(
+                "this graph has no features, and --encoding none leaves a model without any input",
+                "leave --encoding out, name another one, or import the graph again with --features",
+            )
+        if self.encoding == "auto":
+            return "laplacian" if features == "none" else "none"
+        return self.encoding
+
+    @property
+    def has_encoding(self) -> bool:
+        """Whether columns of an encoding are taken; `auto` is settled where the graph is known."""
+        return self.encoding not in ("auto", "none")
+
+    @property
+    def encoding_columns(self) -> int:
+        """The eigenvectors or landmarks of the encoding."""
+        return self.encoding_size or ENCODING_SIZES.get(self.encoding, 0)
 
     @property
     def resolved_direction(self) -> str:
@@ -347,7 +391,8 @@ class TrainConfig(StageConfig):
     def operator_kinds(self) -> tuple[str, ...]:
         """The kinds of operators that a training reads: the model's own, then those of its options."""
         own = (self.operator,) if self.operator else ()
-        return own + ("twins",) * self.label_input + ("degrees",) * self.degree_features
+        options = ("encoding",) * self.has_encoding + ("twins",) * self.label_input
+        return own + options + ("degrees",) * self.degree_features
 
     def numbers_a_node(self) -> int:
         """How many a training holds for each node at its peak, beside class scores; here those of a branch."""

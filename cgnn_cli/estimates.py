@@ -64,7 +64,11 @@ def rewire_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = 
     if config.method == "escape":
         return _needed(inputs, max(work, base + 3 * CSR_ENTRY * (entries + nodes) + 140 * nodes))
     features = 0
-    if graph.features is not None:
+    if graph.features is None:
+        from cgnn_cli.operators.structural import work_bytes
+
+        features = work_bytes(graph.adjacency)
+    else:
         features = int(graph.features.size) * (20 if hasattr(graph.features, "nnz") else 8)
     joined = 2 * CSR_ENTRY * (entries + 3 * nodes) + 200 * nodes
     return _needed(inputs, max(work, base + max(features + 60 * nodes, joined)))
@@ -155,15 +159,21 @@ def _operator_entries(inputs: dict[str, Any]) -> int:
 
 
 def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> int:
-    """Sparse features with their transpose; rows of dense ones for each direction, and a copy in 32 bits or scaled."""
-    if graph.features is None:
-        return 0
-    size, copies = int(graph.features.size), 2 * bool(train.input_dropout)
-    copies += graph.features.dtype.itemsize != 4 or train.feature_scaling != "none"
+    """Sparse features with their transpose; rows of dense ones for each direction, and a copy in 32 bits or scaled.
+
+    An encoding is copied beside them.
+    """
+    matrices = [matrix for data in inputs.values() for matrix in getattr(data, "matrices", {}).items()]
+    size, copies = (
+        sum(int(matrix.size) for name, matrix in matrices if name == "encoding"),
+        2 * bool(train.input_dropout),
+    )
+    if graph.features is not None:
+        copies += (size > 0) + (graph.features.dtype.itemsize != 4 or train.feature_scaling != "none")
+        size += int(graph.features.size)
     if hasattr(graph.features, "nnz"):
         return size * 8 * (1 + copies)
-    matrices = sum(len(data.matrices) for data in inputs.values() if hasattr(data, "matrices"))
-    return size * 4 * (min(matrices, 2) + copies)
+    return size * 4 * (min(len(matrices), 2) + copies)
 
 
 def _piling_up(nodes: float, graph: Graph, train: TrainConfig) -> float:

@@ -130,7 +130,7 @@ def random_graph(nodes: int, edges: int, *, sparse: bool) -> Graph:
 def operator_cases() -> list[tuple[str, str, str]]:
     """Every kind of operator, with a model that has it and each of its directions."""
     own = [(entry.operator, name, way) for name, entry in MODELS.items() if entry.operator for way in entry.directions]
-    return [*own, *((kind, "gcn", "out") for kind in ("knn", "twins", "degrees"))]
+    return [*own, *((kind, "gcn", "out") for kind in ("encoding", "knn", "twins", "degrees"))]
 
 
 MEMORY = Path(__file__).parents[1] / "benchmarks" / "memory.py"
@@ -198,7 +198,9 @@ def test_estimates_of_processes_of_their_own_are_within_a_factor_of_two_of_the_p
 def test_bounds_of_entries_of_operators(kind: str, model: Any, direction: Any) -> None:
     graph = random_graph(4000, 20_000, sparse=True)
     times = commute(graph, dilap(rewire(graph)), CommuteConfig(solver="pi-only", proximity="none"))
-    config = train_config(model=model, direction=direction, charge=0.1, **({"knn": 5} if kind == "knn" else {}))
+    of_kinds: dict[str, dict[str, Any]] = {"knn": {"knn": 5}, "encoding": {"encoding": "adjacency"}}
+    options = of_kinds.get(kind, {})
+    config = train_config(model=model, direction=direction, charge=0.1, **options)
     made = make_operator(kind, graph, times, config)
     assert made.summary["entries"] <= OPERATORS[kind].entries(graph, config)
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.analysis.graph_statistics import homophily_of, reciprocity_of
 from cgnn_cli.analysis.verdict import Verdict, judge
+from cgnn_cli.datasets.graph_statistics import homophily_of, reciprocity_of
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
 from cgnn_cli.numerics.csr import row_of_entries, strong_components
 from cgnn_cli.numerics.pair_times import pair_times

@@ -95,7 +95,7 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
 def show_dataset(
     session: Session, name: Annotated[str, argument("NAME", "Name of a dataset.", complete_dataset)]
 ) -> Outcome:
-    from cgnn_cli.analysis.graph_statistics import graph_statistics
+    from cgnn_cli.datasets.graph_statistics import graph_statistics
 
     runner, datasets, config = session.workspace.runner, session.workspace.datasets(), session.graph_config()
     step = datasets.step(name, config)

@@ -46,6 +46,10 @@ def register(app: typer.Typer) -> None:
 
 def _stage_command(target: str) -> Callable[..., Outcome]:
     """The function behind the command of a stage."""
+    if target == "commute":
+        return _commute_stage
+    if target == "dilap":
+        return _dilap_stage
 
     def graph_stage(
         session: Session,
@@ -72,53 +76,51 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         step = make_plan(session, target, inputs, split, dry_run=dry_run)
         return show_forecast(session, step) if dry_run else deliver(session, step, output_format)
 
-    def commute_stage(
-        session: Session,
-        dataset: options.Dataset = None,
-        inputs: options.Input = None,
-        pairs: PairsOption = None,
-        top: TopOption = None,
-        restart: options.Restart = False,
-        force: options.Force = False,
-        dry_run: options.DryRun = False,
-        output_format: options.Format = "h5",
-    ) -> Outcome:
-        session.configure(forced=(target,) if force else (), restart=restart)
-        if pairs is not None:
-            if session.settings.given_in("commute") or top is not None or output_format == "npz":
-                raise UsageError(
-                    "--pairs are solved exactly and printed", "leave --top, --format and the options of commute out"
-                )
-            start = find_start(session, target, inputs, dry_run=dry_run)
-            walk = start.find("dilap") or plan("dilap", start, options.stage_configs(session.settings), ())
-            return show_forecast(session, walk) if dry_run else _show_pairs(session, walk, pairs)
-        step = make_plan(session, target, inputs, None, dry_run=dry_run)
-        if dry_run:
-            return show_forecast(session, step)
-        outcome = deliver(session, step, output_format)
-        return outcome if top is None else _add_closest(session, step, outcome, top)
-
-    def dilap_stage(
-        session: Session,
-        dataset: options.Dataset = None,
-        inputs: options.Input = None,
-        kemeny: KemenyOption = False,
-        force: options.Force = False,
-        dry_run: options.DryRun = False,
-        output_format: options.Format = "h5",
-    ) -> Outcome:
-        session.configure(forced=(target,) if force else ())
-        step = make_plan(session, target, inputs, None, dry_run=dry_run)
-        if dry_run:
-            return show_forecast(session, step)
-        outcome = deliver(session, step, output_format)
-        return _add_kemeny(session, step, outcome) if kemeny else outcome
-
-    if target == "commute":
-        return commute_stage
-    if target == "dilap":
-        return dilap_stage
     return learning_stage if is_after(target, "fit") else graph_stage
+
+
+def _commute_stage(
+    session: Session,
+    dataset: options.Dataset = None,
+    inputs: options.Input = None,
+    pairs: PairsOption = None,
+    top: TopOption = None,
+    restart: options.Restart = False,
+    force: options.Force = False,
+    dry_run: options.DryRun = False,
+    output_format: options.Format = "h5",
+) -> Outcome:
+    session.configure(forced=("commute",) if force else (), restart=restart)
+    if pairs is not None:
+        if session.settings.given_in("commute") or top is not None or output_format == "npz":
+            raise UsageError(
+                "--pairs are solved exactly and printed", "leave --top, --format and the options of commute out"
+            )
+        start = find_start(session, "commute", inputs, dry_run=dry_run)
+        walk = start.find("dilap") or plan("dilap", start, options.stage_configs(session.settings), ())
+        return show_forecast(session, walk) if dry_run else _show_pairs(session, walk, pairs)
+    step = make_plan(session, "commute", inputs, None, dry_run=dry_run)
+    if dry_run:
+        return show_forecast(session, step)
+    outcome = deliver(session, step, output_format)
+    return outcome if top is None else _add_closest(session, step, outcome, top)
+
+
+def _dilap_stage(
+    session: Session,
+    dataset: options.Dataset = None,
+    inputs: options.Input = None,
+    kemeny: KemenyOption = False,
+    force: options.Force = False,
+    dry_run: options.DryRun = False,
+    output_format: options.Format = "h5",
+) -> Outcome:
+    session.configure(forced=("dilap",) if force else ())
+    step = make_plan(session, "dilap", inputs, None, dry_run=dry_run)
+    if dry_run:
+        return show_forecast(session, step)
+    outcome = deliver(session, step, output_format)
+    return _add_kemeny(session, step, outcome) if kemeny else outcome
 
 
 def _show_pairs(session: Session, walk: Step, file: Path) -> Outcome:

@@ -9,7 +9,6 @@ import numpy as np
 
 from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
-from cgnn_cli.datasets.structural import STRUCTURAL_SOURCE, structural_features
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, byte_strings
 
@@ -21,7 +20,7 @@ def graph_from_networkx(
 
     An edge u -> v of a digraph is an edge u -> v; one of an undirected network goes both ways. label, features and
     weight name attributes: labels of any kind, missing where unknown; numbers or vectors; positive numbers, where any
-    edge has one. Without features structural ones are made; with labels, ten splits are drawn.
+    edge has one. With labels, ten splits are drawn.
     """
     nodes = list(network.nodes)
     number = {node: place for place, node in enumerate(nodes)}
@@ -38,15 +37,13 @@ def graph_from_networkx(
     else:
         adjacency = weighted_adjacency(source, target, weights, count)
     codes, names = (None, None) if label is None else _labels(network, label)
-    columns = structural_features(adjacency) if features is None else _features(network, features)
     return Graph(
         adjacency=adjacency,
-        features=columns,
+        features=None if features is None else _features(network, features),
         labels=codes,
         class_names=names,
         node_ids=byte_strings(nodes),
         splits=None if codes is None else ratio_splits(codes, DEFAULT_RATIO, SPLITS_DRAWN, 0),
-        summary=STRUCTURAL_SOURCE if features is None else {},
     )
 
 

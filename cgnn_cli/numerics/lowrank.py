@@ -80,7 +80,7 @@ def truncated_svd(
     residual = float(defect.max() / singular[0]) if singular[0] > 0 else 0.0
     all_kept = rank == count or singular[-1] <= singular[0] * count * np.finfo(float).eps
     gap = 1.0 if all_kept else float(max(singular[-1] - cut, 0.0) / singular[0])
-    signs = _signs(right)
+    signs = signs_of(right)
     return TruncatedSvd(left * signs, singular, right * signs, residual, products, gap)
 
 
@@ -172,7 +172,7 @@ def _general_triplets(
     return left, singular, basis @ small_right.T, backward(left)
 
 
-def _signs(vectors: np.ndarray) -> np.ndarray:
+def signs_of(vectors: np.ndarray) -> np.ndarray:
     """-1 for each column whose first entry of about the largest size is negative."""
     sizes = np.abs(vectors)
     first = np.argmax(sizes >= sizes.max(axis=0) * (1 - 1e-6), axis=0)

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from cgnn_cli.apart import ending_with_this_process
 from cgnn_cli.numerics.masked import add_product
@@ -23,6 +24,9 @@ CACHED_STATES = 3 << 19  # whose values, 12 MiB of them, a shared cache holds
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+
+with_one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")  # bits that do not depend on the cores
 
 
 def in_threads(function: Callable[[Item], Result], items: Iterable[Item], jobs: int) -> Generator[Result]:

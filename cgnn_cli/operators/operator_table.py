@@ -1,6 +1,7 @@
 """The table of operators: sparse matrices that models propagate over, made once and cached, away from training.
 
-Each lives in a module with `make(graph, times, config) -> matrices by name`, and, where they are more than the edges,
+Each lives in a module with `make(graph, times, config) -> matrices by name`, or `Operators` where there are figures to
+tell, and, where they are more than the edges,
 `entries(graph, config)`, an upper bound of their entries, by which a graph with hubs is refused before memory runs out.
 Nothing here imports scipy until an operator is made.
 """
@@ -15,12 +16,12 @@ from cgnn_cli.configs import TrainConfig
 from cgnn_cli.models.model_table import config_class
 
 if TYPE_CHECKING:
-    from cgnn_cli.graph import CommuteTimes, Graph
+    from cgnn_cli.graph import CommuteTimes, Graph, Operators
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A kind of operator: its module in this folder, its options, and whether it reads commute weights.
+    """A kind of operator: its module in this folder, its options, and whether it reads commute weights or an encoding.
 
     relief: what to do where it would be too large.
     """
@@ -28,16 +29,19 @@ class Operator:
     module: str
     options: tuple[str, ...] = ("direction",)
     uses_weights: bool = False
+    uses_encoding: bool = False
     relief: str = "use a machine with more memory"
 
     def options_read(self, config: TrainConfig) -> dict[str, Any]:
         """The values of its options: all that the matrices depend on beside the graph and its weights."""
         values = {name: getattr(config, name) for name in self.options}
+        if self.uses_encoding:
+            values |= {name: value for name, value in config.to_dict().items() if name in ENCODING_OPTIONS}
         return {**values, "direction": config.resolved_direction} if "direction" in values else values
 
-    def make(self, graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, Any]:
-        matrices: dict[str, Any] = import_module(f"cgnn_cli.operators.{self.module}").make(graph, times, config)
-        return matrices
+    def make(self, graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[str, Any] | Operators:
+        made: dict[str, Any] | Operators = import_module(f"cgnn_cli.operators.{self.module}").make(graph, times, config)
+        return made
 
     def entries(self, graph: Graph, config: TrainConfig) -> int:
         from cgnn_cli.operators.normalise import edge_entries
@@ -46,6 +50,7 @@ class Operator:
         return int(own(graph, config))
 
 
+ENCODING_OPTIONS = ("encoding", "encoding_size")
 SECOND_ORDER_RELIEF = "a product of adjacencies joins all neighbours of a hub; this model is not for this graph"
 
 OPERATORS: dict[str, Operator] = {
@@ -62,7 +67,8 @@ OPERATORS: dict[str, Operator] = {
     "magnetic": Operator("magnetic", ("direction", "charge")),
     "views": Operator("views"),
     "hermitian": Operator("hermitian"),
-    "knn": Operator("similar", ("knn",)),
+    "encoding": Operator("encoding", (), uses_encoding=True, relief="use a smaller --encoding-size"),
+    "knn": Operator("similar", ("knn",), uses_encoding=True),
     "twins": Operator("twins", (), relief=f"leave --label-input out; {SECOND_ORDER_RELIEF}"),
     "degrees": Operator("degree_features", ()),
 }

@@ -1,7 +1,8 @@
 """The nodes with the most similar features (`--knn k`): D^-1/2 K D^-1/2, D the row sums of K.
 
 K_ij = cos(x_i, x_j) where j is among the k most similar nodes of i, or i among those of j; 0 elsewhere. Only similar
-nodes count: a cosine of 0 or below joins nothing, and a node without features has no neighbours here.
+nodes count: a cosine of 0 or below joins nothing, and a node without features has no neighbours here. x_i are the
+graph's own features, or the encoding where it has none.
 """
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy.sparse import csr_array, vstack
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import CommuteTimes, Graph
 from cgnn_cli.models.option_groups import SimilarityOptions
+from cgnn_cli.operators import encoding
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled, symmetric_root, transposed
 
 CELLS = 1 << 20  # of a block of cosines: 8 MiB
@@ -18,15 +20,18 @@ DECIMALS = 12  # beyond them cosines are noise of the summation, and ties would 
 
 def make(graph: Graph, times: CommuteTimes | None, config: SimilarityOptions) -> dict[str, csr_array]:
     """One matrix, `knn`."""
-    if graph.features is None:
-        raise DataError("--knn needs features, and this graph has none", "leave --knn out")
-    nearest = nearest_by_cosine(graph.features, config.knn)
+    features = graph.features
+    if features is None and not config.has_encoding:
+        raise DataError("--knn needs features, and this graph has none", "leave --knn out, or name an --encoding")
+    if features is None:
+        features = encoding.make(graph, times, config).matrices["encoding"]
+    nearest = nearest_by_cosine(features, config.knn)
     return {"knn": symmetric_root(csr_array(nearest.maximum(transposed(nearest))))}
 
 
 def entries(graph: Graph, config: SimilarityOptions) -> int:
     """Each node's k both ways, and the features while they are scaled."""
-    filled = 0 if graph.features is None else int(graph.features.size)
+    filled = encoding.entries(graph, config) if graph.features is None else int(graph.features.size)
     return 2 * graph.node_count * min(config.knn, graph.node_count) + filled
 
 

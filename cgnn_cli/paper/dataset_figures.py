@@ -19,7 +19,7 @@ HEADINGS = {"clean_edges": "edges without self-loops", "largest_component": "lar
 
 def run(lab: Lab) -> Findings:
     """Load each graph and count."""
-    from cgnn_cli.analysis.graph_statistics import graph_statistics
+    from cgnn_cli.datasets.graph_statistics import graph_statistics
 
     findings = Findings()
     figures = {}

@@ -28,6 +28,7 @@ def has_figure(model: str, options: Mapping[str, Any]) -> bool:
     weights 1, and times of the Perron vector alone.
     """
     beyond = any(options.get(name) for name in ADDITIONS) or options.get("propagation", "layers") != "layers"
+    beyond |= options.get("encoding", "none") not in ("none", "auto")
     control = options.get("solver") == "pi-only" or options.get("proximity") == "none"
     return model in NAMES and not beyond and not (model == "cgnn" and control)
 

@@ -10,25 +10,35 @@ from scipy.sparse import csr_array
 from torch import Tensor
 from torch_geometric.data import Data
 
+from cgnn_cli.configs import Encoding
 from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, unit_adjacency, usable_weights, weighted_adjacency
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, SPLITS_DRAWN, ratio_splits
-from cgnn_cli.datasets.structural import STRUCTURAL_SOURCE, structural_features
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph, byte_strings
+from cgnn_cli.models.model_table import train_config
 from cgnn_cli.numerics.csr import row_of_entries
+from cgnn_cli.stages.operators import make_operators
+from cgnn_cli.stages.task import features_of
 
 
-def graph_to_pyg(graph: Graph, *, sparse_features: bool = False) -> Data:
+def graph_to_pyg(
+    graph: Graph, *, sparse_features: bool = False, encoding: Encoding = "none", encoding_size: int | None = None
+) -> Data:
     """A graph as `Data`: x, edge_index, y, masks of its splits (a column each where there are several).
 
     edge_weight is there for weighted graphs, class_names and node_ids where the graph has them. Sparse features become
-    dense, as most layers want them, unless `sparse_features` keeps them as a CSR tensor.
+    dense, as most layers want them, unless `sparse_features` keeps them as a CSR tensor. An `encoding` is appended to
+    them, or taken where there are none, as a training does.
     """
     adjacency = graph.adjacency
     ends = np.stack([row_of_entries(adjacency), adjacency.indices]).astype(np.int64)
     data = Data(edge_index=torch.from_numpy(ends), num_nodes=graph.node_count)
-    if graph.features is not None:
-        data.x = _features_of(graph.features, sparse_features)
+    features = graph.features
+    if encoding != "none":
+        config = train_config("mlp", encoding=encoding, encoding_size=encoding_size)
+        features = features_of(graph, make_operators(graph, None, config), config)
+    if features is not None:
+        data.x = _features_of(features, sparse_features)
     if graph.is_weighted:
         data.edge_weight = torch.from_numpy(adjacency.data.astype(np.float32))
     if graph.labels is not None:
@@ -57,7 +67,7 @@ def graph_from_pyg(data: Data) -> Graph:
     """A `Data` as a graph: the inverse of `graph_to_pyg`.
 
     Repeated edges count once, or have their weights (edge_weight, or an edge_attr of one column) summed. Classes are
-    the numbers in y, -1 where unknown; without x, structural features are made, and without masks, splits are drawn.
+    the numbers in y, -1 where unknown; without masks, splits are drawn.
     """
     graph = unlabelled_graph_of(data)
     if data.get("y") is None:
@@ -86,12 +96,11 @@ def unlabelled_graph_of(data: Data) -> Graph:
     ids = data.get("node_ids")
     return Graph(
         adjacency=adjacency,
-        features=structural_features(adjacency) if data.get("x") is None else _array_of(data.x),
+        features=None if data.get("x") is None else _array_of(data.x),
         labels=None,
         class_names=None,
         node_ids=None if ids is None else byte_strings(ids),
         splits=None,
-        summary=STRUCTURAL_SOURCE if data.get("x") is None else {},
     )
 
 

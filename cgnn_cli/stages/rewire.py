@@ -1,7 +1,8 @@
 """rewire: make the walk irreducible without flooding the graph with edges.
 
 `path` (the paper): with the anchor a = mean feature row and w_i = cos(a, x_i), join nodes that are consecutive in the
-order of w in both directions and put exactly one self-loop on every node. At most 2(N-1) + N new entries.
+order of w in both directions and put exactly one self-loop on every node. At most 2(N-1) + N new entries. A graph
+without features has the columns of `--encoding structural` in their place.
 `none`: the largest strongly connected component as it is.
 `teleport` (the paper's PPR variant): the graph as it is, with jumps to any node that `dilap` adds to the walk.
 `escape`: jumps with a chance of each node, large only where the walk is trapped. With S the walk on the graph with one
@@ -22,6 +23,7 @@ from cgnn_cli.configs import Facts, RewireConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, Rewired
 from cgnn_cli.numerics.csr import canonical_csr, ones_on, row_of_entries, strong_components
+from cgnn_cli.operators.structural import structural_features
 
 COSINE_DECIMALS = 12
 SINK_JUMP = 0.5
@@ -46,11 +48,7 @@ def rewire(graph: Graph, config: RewireConfig | None = None) -> Rewired:
     mean_weight = np.where(counts > 0, totals / np.maximum(counts, 1), 1.0)
     if config.method == "escape":
         return _escaping(base, mean_weight, config)
-    if graph.features is None:
-        raise DataError(
-            "--method path orders the nodes by their features, and this graph has none", "use --method escape"
-        )
-    order, notes = similarity_order(graph.features)
+    order, notes = similarity_order(structural_features(graph.adjacency) if graph.features is None else graph.features)
     added_weight = mean_weight if graph.is_weighted else np.ones(graph.node_count)
     adjacency = join_path(base, order, added_weight, symmetric=config.walk == "symmetric")
     return Rewired(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from torch import Tensor
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
@@ -149,20 +149,36 @@ def batches(config: TrainConfig) -> SamplingOptions | None:
 def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int, device: torch.device) -> Task:
     """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
     check_trainable(graph, split)
-    assert graph.features is not None and graph.labels is not None and graph.splits is not None
+    assert graph.labels is not None and graph.splits is not None
     seed, home = config.seed + split, CPU if batches(config) else device
     torch.manual_seed(seed)
-    shape = Shape(int(graph.features.shape[1]), graph.class_count)
+    features = features_of(graph, operators, config)
+    shape = Shape(int(features.shape[1]), graph.class_count)
     network = build_network(with_similar(operators.matrices, config), shape, config, home)
     if config.has_branch:
         known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(home, torch.float32)
         network = WithBranch(network, known, shape.classes, config)
     row = graph.splits[split]
     nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(home) for name, code in SPLIT_PARTS.items()}
-    x = as_input(scale_features(graph.features, config.feature_scaling), home)
+    x = as_input(features, home)
     lay_out(network.parameters(), x)
     labels = torch.from_numpy(graph.labels.astype(np.int64)).to(home)
     return Task(network.to(device), x, labels, nodes, config, device, seed)
+
+
+def features_of(graph: Graph, operators: Operators, config: TrainConfig) -> np.ndarray | csr_array:
+    """The graph's own features, scaled, with the columns of an encoding, which come scaled, or these alone."""
+    encoding = operators.matrices.get("encoding")
+    if graph.features is None:
+        if encoding is None:
+            raise DataError("this graph has no features", "make its operators with an encoding, as `auto` does")
+        return np.asarray(encoding)
+    own = scale_features(graph.features, config.feature_scaling)
+    if encoding is None:
+        return own
+    if isinstance(own, np.ndarray):
+        return np.hstack([own.astype(np.float32), encoding])
+    return csr_array(hstack([own.astype(np.float32), csr_array(encoding)], format="csr"))
 
 
 def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:

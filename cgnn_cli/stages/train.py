@@ -88,6 +88,7 @@ def fit(
             "validation_accuracy": state.best_accuracy,
             **twin_figures(graph, config, [split]),
             **untrained_warnings(graph, [split]),
+            **operators.summary,
         },
     )
 
@@ -205,7 +206,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
         summary={
             "splits": sorted(fits),
-            **{name: any_fit.summary[name] for name in ("model", "direction")},
+            **{name: any_fit.summary[name] for name in ("model", "direction", "encoding") if name in any_fit.summary},
             "validation_accuracy": {
                 "mean": float(accuracies.mean()),
                 "std": float(accuracies.std()),

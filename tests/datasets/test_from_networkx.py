@@ -46,9 +46,7 @@ def test_features_and_labels_by_the_names_of_attributes() -> None:
     assert isinstance(graph.features, np.ndarray) and graph.features[3].tolist() == [0.5, -3.0, 3.0]
     assert graph.labels is not None and graph.labels[[4, 5, 7]].tolist() == [0, -1, 1]
     assert graph.splits is not None and not graph.splits[:, 5].any()
-    structural = graph_from_networkx(network)
-    assert structural.features is not None and structural.features.shape[0] == 12
-    assert structural.feature_source == "structural"
+    assert graph_from_networkx(network).features is None
 
 
 def test_what_is_missing_is_named() -> None:

@@ -67,7 +67,8 @@ def test_what_cannot_be_compared_says_so_or_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    "beyond", [{"label_input": True}, {"degree_features": True}, {"knn": 5}, {"propagation": "ppr"}]
+    "beyond",
+    [{"label_input": True}, {"degree_features": True}, {"knn": 5}, {"propagation": "ppr"}, {"encoding": "degrees"}],
 )
 def test_options_beyond_the_paper_are_not_compared(beyond: dict[str, Any]) -> None:
     off = {name: type(value)() for name, value in beyond.items() if not isinstance(value, str)}

@@ -87,10 +87,13 @@ def test_repeated_edges_count_once_or_are_summed() -> None:
     assert graph_from_pyg(weighted).adjacency.toarray().tolist() == [[0, 6, 0], [0, 0, 5], [0, 0, 0]]
 
 
-def test_what_is_missing_is_made() -> None:
+def test_splits_that_are_missing_are_made_and_features_are_not() -> None:
     ring = torch.stack([torch.arange(20), (torch.arange(20) + 1) % 20])
     graph = graph_from_pyg(Data(edge_index=ring, y=torch.arange(20) % 2, num_nodes=20))
-    assert graph.features is not None and graph.features.shape[0] == 20
+    assert graph.features is None and graph_to_pyg(graph).x is None
+    assert graph_to_pyg(graph, encoding="laplacian", encoding_size=3).x.shape == (20, 3)
+    given = graph_to_pyg(dataclasses.replace(graph, features=np.eye(20)), encoding="degrees", sparse_features=True)
+    assert given.x.shape == (20, 28)
     assert graph.split_count == 10 and graph.class_labels() == ["0", "1"]
     bare = graph_from_pyg(Data(edge_index=ring, num_nodes=21))
     assert bare.labels is None and bare.splits is None and bare.node_count == 21

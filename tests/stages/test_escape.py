@@ -247,8 +247,8 @@ def test_the_order_of_the_times_is_kept_and_none_is_absurd(name: str, real_data:
     assert times.commute.max() <= FAR and times.summary["edges_beyond_1e9"] == 0
 
 
-def test_graphs_made_in_memory_say_that_their_features_are_structural() -> None:
+def test_graphs_made_in_memory_say_where_their_features_come_from() -> None:
     dense = weighted("sinks").adjacency
-    assert graph_from_arrays(dense).feature_source == "structural" and rewire(graph_from_arrays(dense)).jump is not None
+    assert graph_from_arrays(dense).feature_source == "none" and rewire(graph_from_arrays(dense)).jump is not None
     own = graph_from_arrays(dense, np.eye(25))
     assert own.feature_source == "own" and rewire(own).order is not None

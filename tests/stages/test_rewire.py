@@ -12,6 +12,7 @@ from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph, Rewired
 from cgnn_cli.numerics.csr import strong_components
+from cgnn_cli.operators.structural import structural_features
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire, similarity_order
@@ -157,11 +158,11 @@ def test_symmetric_walk_of_an_unweighted_graph_adds_ones_beside_mutual_edges() -
     np.testing.assert_array_equal(found, [[1, 1, 2], [1, 1, 1], [2, 1, 1]])
 
 
-def test_a_graph_without_features_cannot_be_ordered() -> None:
-    graph = Graph(adjacency=graph_of(3, [(0, 1)]).adjacency)
-    with pytest.raises(DataError, match="features") as caught:
-        rewire(graph, RewireConfig(method="path"))
-    assert "--method escape" in caught.value.hint
+def test_a_graph_without_features_is_ordered_by_structural_columns() -> None:
+    graph = Graph(adjacency=graph_of(6, [(0, 1), (1, 2), (3, 1), (4, 5)]).adjacency)
+    given = Graph(adjacency=graph.adjacency, features=structural_features(graph.adjacency))
+    found, expected = (rewire(each, RewireConfig(method="path")).order for each in (graph, given))
+    assert found is not None and expected is not None and found.tolist() == expected.tolist()
     assert len(rewire(Graph(adjacency=graph_of(2, [(0, 1), (1, 0)]).adjacency), RewireConfig(method="none")).nodes) == 2
 
 

@@ -6,7 +6,6 @@ Tables name their nodes; the rows and numbers of arrays are nodes 0..N-1. Kinds 
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.configs import STRUCTURAL_NOTE
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -14,7 +13,6 @@ from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, 
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, DEFAULT_VALIDATION, parse_ratio, per_class_splits, ratio_splits
-from cgnn_cli.datasets.structural import STRUCTURAL_NAMES, structural_features
 from cgnn_cli.graph import Graph, byte_strings
 
 
@@ -26,6 +24,8 @@ def import_graph(options: ImportOptions) -> Graph:
     if options.relabel:
         edges = relabelled(edges)
     features = None if options.features is None else read_features(options.features, reading, options.impute)
+    if features is None:
+        reading.notes.append("no features given: a training takes an encoding of the graph in their place (--encoding)")
     labels = None if options.labels is None else read_labels(options.labels, reading)
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None])
     source, target = nodes.positions(edges.source), nodes.positions(edges.target)
@@ -33,7 +33,7 @@ def import_graph(options: ImportOptions) -> Graph:
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
     graph = Graph(
         adjacency=adjacency,
-        features=_structural(adjacency, reading.notes) if features is None else place_features(features, nodes),
+        features=None if features is None else place_features(features, nodes),
         labels=codes,
         class_names=None if class_names is None else byte_strings(class_names),
         node_ids=None if nodes.names is None else byte_strings(nodes.names),
@@ -53,15 +53,6 @@ def _adjacency(source: np.ndarray, target: np.ndarray, edges: EdgeList, count: i
     if edges.weight is None:
         return unit_adjacency(source, target, count)
     return weighted_adjacency(source, target, edges.weight, count)
-
-
-def _structural(adjacency: csr_array, notes: list[str]) -> np.ndarray:
-    features = structural_features(adjacency)
-    used, left_out = STRUCTURAL_NAMES[: features.shape[1]], STRUCTURAL_NAMES[features.shape[1] :]
-    notes.append(f"{STRUCTURAL_NOTE} ({', '.join(used)})")
-    if left_out:
-        notes.append(f"{' and '.join(left_out)} are left out: with hubs like these they would take too long")
-    return features
 
 
 def _make_splits(

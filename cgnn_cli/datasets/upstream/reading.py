@@ -14,10 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.analysis.graph_statistics import homophily_of
 from cgnn_cli.configs import SourceConfig
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
 from cgnn_cli.datasets.forms import with_protocol
+from cgnn_cli.datasets.graph_statistics import homophily_of
 from cgnn_cli.datasets.upstream.fetching import FetchOptions
 from cgnn_cli.datasets.upstream.locating import (
     Listener,

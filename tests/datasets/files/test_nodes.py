@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csr_array
 
-from cgnn_cli.datasets.structural import structural_features
 from tests.datasets.files.folder import SQUARE, Folder, notes
 
 
-def test_structural_features_stand_in(folder: Folder) -> None:
+def test_a_graph_without_features_has_none(folder: Folder) -> None:
     graph = folder.load("0 1\n0 2\n1 0\n")
-    np.testing.assert_array_equal(graph.features, structural_features(graph.adjacency))
-    assert "no features given: structural ones are used (log_in_degree," in notes(graph)
+    assert graph.features is None and graph.feature_source == "none"
+    assert "no features given: a training takes an encoding of the graph" in notes(graph)
 
 
 def test_csv_features_are_placed_by_id(folder: Folder) -> None:

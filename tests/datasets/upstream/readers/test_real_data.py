@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cgnn_cli.analysis.graph_statistics import graph_statistics
+from cgnn_cli.datasets.graph_statistics import graph_statistics
 from cgnn_cli.datasets.upstream.readers import csr_npz, geom_gcn, heterophilous, ogb
 from cgnn_cli.graph import Graph
 from tests.conftest import MakeStandIn

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cgnn_cli.datasets import structural
-from cgnn_cli.datasets.structural import STRUCTURAL_NAMES, structural_features
+from cgnn_cli.operators import structural
+from cgnn_cli.operators.structural import STRUCTURAL_NAMES, structural_features
 
 
 def random_adjacency(count: int = 40, seed: int = 0) -> np.ndarray:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from cgnn_cli.analysis.graph_statistics import graph_statistics
 from cgnn_cli.datasets.files.importing import ImportOptions, import_graph
+from cgnn_cli.datasets.graph_statistics import graph_statistics
 from cgnn_cli.graph import Graph
 
 

@@ -9,7 +9,6 @@ from cgnn_cli.numerics.threads import in_threads
 from cgnn_cli.resources import allowed_cores
 
 STRUCTURAL_NAMES = ("log_in_degree", "log_out_degree", "pagerank", "return_2", "return_3", "return_4")
-STRUCTURAL_SOURCE = {"feature_source": "structural"}  # in the summary of a graph with such features
 DAMPING = 0.85
 PAGERANK_TOLERANCE = 1e-12
 PAGERANK_ITERATIONS = 1000
@@ -33,6 +32,13 @@ def structural_features(adjacency: csr_array) -> np.ndarray:
     walk = canonical_csr(steps + diags_array((out_degree == 0).astype(np.float64)))
     columns = (np.log1p(in_degree), np.log1p(out_degree), pagerank(steps), *return_probabilities(walk))
     return np.column_stack([_standardise(column) for column in columns])
+
+
+def work_bytes(adjacency: csr_array) -> int:
+    """The bytes of the blocks of P^2 both ways that are there at a time, and of a few arrays over the edges."""
+    products = _products(adjacency, canonical_csr(csr_array(adjacency.T))).sum()
+    blocks = min(int(products), BLOCK_PRODUCTS * min(allowed_cores(), MOST_THREADS)) if products <= MOST_PRODUCTS else 0
+    return 16 * blocks + 60 * int(adjacency.nnz) + 200 * adjacency.shape[0]
 
 
 def _steps(adjacency: csr_array) -> csr_array:
