@@ -15,7 +15,7 @@ from report import MISSING, Line, Section, percent, ratio, seconds, table
 from timing import Timed, interleaved, once
 
 from cgnn_cli.configs import CommuteConfig
-from cgnn_cli.numerics.exact import dense_bytes, exact_hitting
+from cgnn_cli.numerics.exact import dense_bytes, exact_times
 from cgnn_cli.numerics.lowrank import truncated_svd
 from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.perron import perron_vector
@@ -123,9 +123,9 @@ def tolerance(setting: Setting) -> Section:
     medians: dict[str, float] = {}
     for name in SMALL_GRAPHS:
         case = setting.sources.case(name)
-        exact = once(partial(exact_hitting, *case.system, memory=MEMORY))
+        exact = once(partial(exact_times, *case.system, memory=MEMORY))
         found = once(partial(run_solver, case, CommuteConfig(solver="series", tolerance=TOLERANCE)))
-        there, back = exact.result
+        there, back = exact.result.there, exact.result.back
         solved: Solution = found.result
         both = (np.concatenate([solved.there, solved.back]), np.concatenate([there, back]))
         measured: dict[str, Any] = {**compare(solved.times, there + back), "hitting": compare(*both)}
@@ -151,8 +151,8 @@ def dense(setting: Setting) -> Section:
         ),
     }
     timed = interleaved(sides, setting.rounds)
-    exact = once(lambda: exact_hitting(*case.system, memory=dense_bytes(walk.size)))
-    truth = sum(exact.result)
+    exact = once(lambda: exact_times(*case.system, memory=dense_bytes(walk.size)))
+    truth = exact.result.there + exact.result.back
     slow = once(lambda: dense_times(case.dilap.transition)[source, target])
     rows = [("", "time", "dense method takes", "c: median error")]
     for name, side in timed.items():

@@ -10,7 +10,7 @@ from report import Section
 from timing import interleaved, once
 
 from cgnn_cli.configs import CommuteConfig
-from cgnn_cli.numerics.exact import exact_hitting
+from cgnn_cli.numerics.exact import exact_times
 from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.verify import compare, sample
 from cgnn_cli.resources import allowed_cores
@@ -41,8 +41,8 @@ def _curves(
     unit = interleaved({"": lambda: transition @ transition}, rounds)[""].seconds
     walk, perron, source, target = case.system
     if exact:
-        chosen, direct = np.arange(len(source)), once(lambda: sum(exact_hitting(*case.system, memory=MEMORY)))
-        truth = direct.result
+        chosen, direct = np.arange(len(source)), once(lambda: exact_times(*case.system, memory=MEMORY))
+        truth = direct.result.there + direct.result.back
     else:
         chosen = sample(np.arange(len(source)), SAMPLE, 0)
         truth = pair_times(walk, perron, source[chosen], target[chosen], jobs=allowed_cores()).times

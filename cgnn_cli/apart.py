@@ -40,7 +40,7 @@ import signal, sys
 for number in {[int(number) for number in IGNORED]}:
     signal.signal(number, signal.SIG_IGN)
 sys.path.append(sys.argv.pop(1))
-from cgnn_cli.apart import main
+from MODULE import main
 main(*sys.argv[1:])
 """
 
@@ -81,7 +81,15 @@ class Apart:
         Whatever `tell` raises ends the process, as do signals.
         """
         package = str(Path(cgnn_cli.__file__).parents[1])
-        command = [sys.executable, "-P", "-c", PROGRAM, package, function, str(self._memory.fileno())]
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            PROGRAM.replace("MODULE", __name__),
+            package,
+            function,
+            str(self._memory.fileno()),
+        ]
         process = subprocess.Popen(
             [*command, json.dumps(self._layout)],
             stdin=subprocess.PIPE,  # whose end it notices when this process is killed
@@ -176,13 +184,20 @@ def _say_why(code: int) -> None:
     raise RuntimeError(f"a process that solved for times ended with code {code}")
 
 
-def main(function: str, descriptor: str, layout: str) -> None:
-    """In the process: call the function, and say how that ended."""
+def end_with_starter() -> None:
+    """In a process whose standard input is a pipe that nothing is written to: end with the process at its other end.
+
+    SIGIO, which nobody handles, ends it even inside LAPACK.
+    """
     fcntl.fcntl(0, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(0, fcntl.F_SETFL, fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC)
-    # From here on SIGIO, which nobody handles, ends this process with the one that reads it, even inside LAPACK.
     if select.select([0], [], [], 0)[0]:
-        return
+        sys.exit(1)
+
+
+def main(function: str, descriptor: str, layout: str) -> None:
+    """In the process: call the function, and say how that ended."""
+    end_with_starter()
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     telling = Telling(channel)

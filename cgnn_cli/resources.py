@@ -20,6 +20,7 @@ ASKED_LIMIT: ContextVar[str] = ContextVar("ASKED_LIMIT", default="auto")
 LEAST_SPACE, LEAST_TORCH_SPACE, SPACE_A_CORE = 896 << 20, 1920 << 20, 64 << 20  # 1 and 2 GiB on two cores
 SPACE_FOR_DATA = 256 << 20  # what the least leaves to data
 SPACE_HINT = "raise `ulimit -v`, or lift it: --memory-limit or a control group bound the memory that is really used"
+MOST_SETTINGS = 1 << 20
 READING_HINT = "check that the file is what it should be"
 NO_MEMORY = re.compile(
     "alloc.{0,20}memory|memory alloc|bad_alloc|start new thread|failed to map segment", flags=re.IGNORECASE
@@ -158,6 +159,18 @@ def check_memory(what: str, needed: int, limit: int, hint: str) -> None:
 def check_reading(path: object, needed: int) -> None:
     """Refuse to read a file which declares that it would not fit."""
     check_memory(f"reading {path}", needed, allowed_memory(), READING_HINT)
+
+
+def settings_text(path: Path) -> str:
+    """The text of a file of settings, which is never large; a device may have no end."""
+    with open(path, "rb") as file:
+        content = file.read(MOST_SETTINGS + 1)
+    if len(content) > MOST_SETTINGS:
+        most = readable_bytes(MOST_SETTINGS)
+        raise UsageError(
+            f"{path} is larger than {most}, and files of settings are not", "check that it is the right file"
+        )
+    return content.decode("utf-8")
 
 
 def gather(blocks: Iterable[bytes], path: object, factor: int = 1) -> bytes:

@@ -29,6 +29,7 @@ from cgnn_cli.models.model_table import LISTENERS, MODELS, train_config
 from cgnn_cli.operators.operator_table import uses_weights
 from cgnn_cli.pipeline import BEFORE_TRAINING
 from cgnn_cli.presets.lookup import preset as preset_row
+from cgnn_cli.resources import settings_text
 
 DEFAULT_FILE = "cgnn.toml"
 DEFAULT_STORE = ".cgnn"
@@ -178,7 +179,7 @@ def _from_file(file: Path | None, environment: Mapping[str, str]) -> dict[str, R
     named = file or (Path(environment["CGNN_CONFIG"]) if environment.get("CGNN_CONFIG") else None)
     path = named or Path(DEFAULT_FILE)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = settings_text(path)
     except FileNotFoundError:
         if named is None:
             return {}

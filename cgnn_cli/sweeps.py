@@ -19,6 +19,7 @@ from typing import Any
 
 from cgnn_cli.configs import CONFIGS
 from cgnn_cli.errors import UsageError
+from cgnn_cli.resources import settings_text
 from cgnn_cli.settings import Key, checked, known_key, parsed
 
 SWEPT = ("graph", *CONFIGS)
@@ -110,7 +111,7 @@ class SweepFile:
 def read_sweep(path: Path) -> SweepFile:
     """Read a sweep's file: sections and keys as in cgnn.toml, where a list or a range makes a key vary."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(settings_text(path))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"the sweep {path} cannot be read: {error}") from error
     values: Any = content.pop("sweep", {})

@@ -8,6 +8,9 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.graph import Graph
 from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.numerics.exact import exact_times
+from cgnn_cli.numerics.walk import Walk
+from cgnn_cli.watch import Watch
 
 Edges = list[tuple[int, int]]
 
@@ -110,6 +113,14 @@ def all_pairs(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Source and target of every ordered pair of different nodes."""
     source, target = np.nonzero(~np.eye(count, dtype=bool))
     return source, target
+
+
+def exact_hitting(
+    walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray, *, memory: int, watch: Watch | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """h(source, target) and h(target, source) of `--solver exact`."""
+    found = exact_times(walk, perron, source, target, memory=memory, watch=watch)
+    return found.there, found.back
 
 
 def absorbing_hitting(transition: csr_array) -> np.ndarray:

@@ -15,6 +15,7 @@ from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Watch
 from tests.faults.processes import finish, start, wait_for
+from tests.graphs import exact_hitting
 
 HERE = __name__
 AMPLE = 1 << 30
@@ -98,9 +99,9 @@ def test_f14_sparse_factors_have_the_same_bits_apart(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(exact, "BLOCK_BYTES", 1 << 17)
     memory = exact.dense_bytes(300) - 1
     monkeypatch.setattr(exact, "FACTOR_ENTRY", 1)
-    here = exact.exact_hitting(walk, perron, source, target, memory=memory)
+    here = exact_hitting(walk, perron, source, target, memory=memory)
     monkeypatch.setattr(exact, "LONG_FACTORS", 0)
-    there = exact.exact_hitting(walk, perron, source, target, memory=memory, watch=told)
+    there = exact_hitting(walk, perron, source, target, memory=memory, watch=told)
     np.testing.assert_array_equal(there, here)
     assert set(told.messages) == {"nodes solved by sparse factors"}
 

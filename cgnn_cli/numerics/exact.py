@@ -133,20 +133,6 @@ class ExactTimes:
     error: np.ndarray
 
 
-def exact_hitting(
-    walk: Walk,
-    perron: np.ndarray,
-    source: np.ndarray,
-    target: np.ndarray,
-    *,
-    memory: int,
-    watch: Watch | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """h(source, target) and h(target, source) in expected steps, or a refusal where `memory` bytes will not do."""
-    found = exact_times(walk, perron, source, target, memory=memory, watch=watch)
-    return found.there, found.back
-
-
 def exact_times(
     walk: Walk,
     perron: np.ndarray,
@@ -156,7 +142,7 @@ def exact_times(
     memory: int,
     watch: Watch | None = None,
 ) -> ExactTimes:
-    """The same with what is known of the errors."""
+    """h(source, target), h(target, source) and their errors, or a refusal where `memory` bytes will not do."""
     left = np.zeros(walk.size)  # sum of pi_k |r_k| / pi_j for each goal j
     if dense_bytes(walk.size) > memory or _dense_work(walk.size) > MOST_DENSE_WORK:
         there, back = _sparse_hitting(walk, perron, source, target, memory, watch or Watch(), left)

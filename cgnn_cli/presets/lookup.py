@@ -23,6 +23,7 @@ from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.errors import UsageError
 from cgnn_cli.models.model_table import MODELS
 from cgnn_cli.operators.operator_table import uses_weights
+from cgnn_cli.resources import settings_text
 from cgnn_cli.solver_table import PAPER_RANK
 
 FOUND = ("tuned", "extended")
@@ -125,7 +126,7 @@ def read_rows(path: Path) -> Rows:
 def _parse(path: Path, *stamp: int) -> Rows:
     """The rows of a file as it is at one time, parsed once: an experiment asks for hundreds of rows."""
     rows = {}
-    for first, tables in tomllib.loads(path.read_text(encoding="utf-8")).items():
+    for first, tables in tomllib.loads(settings_text(path)).items():
         for second, sections in (tables if isinstance(tables, dict) else {"": tables}).items():
             if not isinstance(sections, dict) or not all(isinstance(part, dict) for part in sections.values()):
                 raise UsageError(f"{path}: write a row as [dataset.model] with keys like train.layers")

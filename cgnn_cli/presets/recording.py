@@ -10,6 +10,7 @@ from typing import Any
 
 from cgnn_cli.presets.lookup import FOUND, SEARCH, Row, packaged_file, read_rows
 from cgnn_cli.printable import printable
+from cgnn_cli.resources import settings_text
 from cgnn_cli.store.outputs import check_output, write_output
 
 
@@ -27,7 +28,7 @@ def record_row(preset: str, dataset: str, model: str, row: Row) -> None:
     if preset in FOUND:
         path, heading = packaged_file(model), (preset, dataset)
     rows = {**(read_rows(path) if path.exists() else {}), heading: row}
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    lines = settings_text(path).splitlines() if path.exists() else []
     comment = takewhile(lambda line: line.startswith("#"), lines)  # at the top of the file
     tables = (_table(f"{_name(first)}.{_name(second)}", rows[first, second]) for first, second in rows)
     write_output(path, "\n".join([*comment, *tables]).encode())

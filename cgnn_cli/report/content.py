@@ -125,5 +125,5 @@ class Report:
             blocks.insert(min(1, len(blocks)), shown)
         if words := uncompared(runs, self.labels):
             blocks.insert(min(2 if found else 1, len(blocks)), words)
-        blocks += [f"Commute times: {warning}." for warning in doubts(runs)]
+        blocks += doubts(runs)
         return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])

@@ -67,9 +67,19 @@ def _checked_times(run: Run) -> list[str]:
 
 
 def doubts(runs: Sequence[Run]) -> list[str]:
-    """Warnings about the commute times that the runs were made from."""
-    headers = [run.made_from["commute"] for run in runs if "commute" in run.made_from]
-    return list(dict.fromkeys(warning for header in headers for warning in header.summary.get("warnings", ())))
+    """Warnings about the commute times that the runs were made from, then about their splits, each once."""
+    made: dict[str, list[Header | None]] = {
+        "Commute times": [run.made_from.get("commute") for run in runs],
+        "Scores": [run.header for run in runs],
+    }
+    told = [
+        f"{what}: {warning}."
+        for what, headers in made.items()
+        for header in headers
+        if header is not None
+        for warning in header.summary.get("warnings", ())
+    ]
+    return list(dict.fromkeys(told))
 
 
 def _versions(run: Run) -> str:

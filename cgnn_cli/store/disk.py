@@ -14,6 +14,7 @@ from cgnn_cli.errors import ResourceError
 
 PASSING = (errno.ESTALE, errno.EINTR)
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.EIO, errno.ESTALE, errno.EMFILE, errno.ENFILE)
+MOST_JSON = 64 << 20
 DAY = 24 * 3600.0
 T = TypeVar("T")
 
@@ -87,13 +88,20 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     write_atomically(path, json.dumps(value, indent=1, sort_keys=True).encode())
 
 
+def read_at_most(path: Path, count: int) -> bytes:
+    """The first bytes of a file: what others put in the place of a record may be of any size."""
+    with open(path, "rb") as file:
+        return file.read(count)
+
+
 def read_json(path: Path, *, strict: bool = False) -> dict[str, Any]:
-    """A JSON object, or an empty one where the file is missing or damaged.
+    """A JSON object, or an empty one where the file is missing, damaged or far too large.
 
     strict: one that is there and cannot be read is an error.
     """
     try:
-        value = json.loads(patiently(path.read_bytes))
+        content = patiently(lambda: read_at_most(path, MOST_JSON + 1))
+        value = json.loads(content) if len(content) <= MOST_JSON else {}
     except (ValueError, RecursionError, FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

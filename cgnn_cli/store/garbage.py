@@ -19,7 +19,7 @@ from cgnn_cli.pipeline import STAGES, parts_in, stage_in_role
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.disk import DAY, entries, identity, is_young, read_json
+from cgnn_cli.store.disk import DAY, entries, identity, is_young, read_at_most, read_json
 from cgnn_cli.store.housekeeping import (
     are_metrics,
     artifact_files,
@@ -29,7 +29,7 @@ from cgnn_cli.store.housekeeping import (
     temporaries,
 )
 from cgnn_cli.store.lineage import walk
-from cgnn_cli.store.locking import claim_lock
+from cgnn_cli.store.locking import MOST_OWNER, claim_lock
 from cgnn_cli.store.store import PIN, Place, Store
 
 STALE_LOCK, METRICS = "stale lock", "metrics of a run"
@@ -254,7 +254,7 @@ def _locks(store: Store) -> Iterator[Piece]:
         lock = store.lock_path(stage, key)
         owner, pieces = lock.with_suffix(".owner"), []
         with contextlib.suppress(OSError):
-            if owner.is_file() and OWNER.fullmatch(owner.read_text(errors="replace")):
+            if owner.is_file() and OWNER.fullmatch(read_at_most(owner, MOST_OWNER).decode(errors="replace")):
                 pieces.append(owner)
         with contextlib.suppress(OSError):
             if lock.lstat().st_size == 0:

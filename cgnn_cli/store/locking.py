@@ -7,6 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from cgnn_cli.errors import BusyError
+from cgnn_cli.store.disk import read_at_most
+
+MOST_OWNER = 1 << 12
 
 
 @contextlib.contextmanager
@@ -81,6 +84,6 @@ def _note_owner(lock: Path) -> None:
 def _owner_of(lock: Path) -> str:
     """Who holds a lock, as host:pid; only for messages."""
     try:
-        return lock.with_suffix(".owner").read_text()
+        return read_at_most(lock.with_suffix(".owner"), MOST_OWNER).decode(errors="replace")
     except OSError:
         return "another process"

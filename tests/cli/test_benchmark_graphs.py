@@ -58,6 +58,11 @@ def test_a_class_of_one_node_on_texas(cgnn: FrontDoor, real_data: Path) -> None:
         warned = [warning for warning in done["warnings"] if "no train node of class 1" in warning]
         assert [warning.split(maxsplit=2)[:2] for warning in warned] == [["split", str(n)] for n in untrained]
         assert done["summary"]["warnings"] == warned
+    cgnn.ok("report", "--format", "md", "--output", "out", "-q")
+    page = Path("out/report.md").read_text()
+    assert [f"Scores: split {n} has no train node of class 1" in page for n in range(10)] == [
+        n in untrained for n in range(10)
+    ]
     class_1 = done["summary"]["per_class"]["1"]
     assert [class_1[name]["mean"] for name in ("precision", "recall", "f1")] == [0, 0, 0]
     assert np.isfinite(done["summary"]["macro_f1"]["mean"]) and len(done["summary"]["splits"]) == 10

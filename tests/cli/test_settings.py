@@ -6,6 +6,7 @@ import pytest
 
 from cgnn_cli.errors import UsageError
 from cgnn_cli.models.dirgnn import DirgnnConfig
+from cgnn_cli.resources import MOST_SETTINGS
 from cgnn_cli.settings import KEYS, Settings
 from tests.front_door import FrontDoor
 
@@ -112,6 +113,18 @@ def test_case_46_a_file_that_is_not_there_or_not_text(cgnn: FrontDoor) -> None:
     assert "no configuration file missing.toml" in cgnn.fails(2, "config", "show", "--config", "missing.toml")
     Path("cgnn.toml").write_bytes(b"\xff\xfe")
     assert "cannot be read" in cgnn.fails(2, "config", "show")
+
+
+def test_case_46_files_of_settings_have_a_limit(cgnn: FrontDoor) -> None:
+    """A device without end, and a large file of something else."""
+    Path("large.toml").write_bytes(b"#" * (MOST_SETTINGS + 1))
+    said = "is larger than 1.0 MiB, and files of settings are not"
+    for command in (("config", "show", "--config"), ("sweep",), ("train", "--dataset", "demo", "--preset")):
+        assert f"large.toml {said}" in cgnn.fails(2, *command, "large.toml")
+    assert f"/dev/zero {said}" in cgnn.fails(2, "config", "show", "--config", "/dev/zero")
+    assert f"/dev/zero {said}" in cgnn.fails(2, "sweep", "/dev/zero")
+    Path("largest.toml").write_bytes(b"#" * MOST_SETTINGS)
+    cgnn.ok("config", "show", "--config", "largest.toml")
 
 
 def test_texts_of_all_kinds_are_parsed() -> None:

@@ -144,6 +144,19 @@ def test_f01_what_lies_in_the_place_of_a_saved_state_is_not_replaced(
     assert other.read_text() == '{"text": "mine"}\n'
 
 
+def test_f01_a_record_of_any_size_is_not_read_whole(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cgnn_cli.store.disk.MOST_JSON", 1 << 16)
+    path = Path("store/datasets/mine.json")
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"content": "x" * (1 << 16), "key": "x"}))
+    edges, _ = write_graph(Path())
+    error = cgnn.fails(4, "data", "import", "mine", "--edges", edges, "--store", "store")
+    assert "datasets/mine.json is not a record of cgnn's" in error
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    cgnn.ok("data", "import", "mine", "--edges", edges, "--store", "store")
+
+
 def test_f01_a_foreign_copy_is_not_replaced(full: Path, cgnn: FrontDoor) -> None:
     copy = artifacts_of(full, "commute")[0].with_suffix(".npz")
     np.savez(copy, weights=np.arange(5.0))

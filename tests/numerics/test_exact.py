@@ -9,7 +9,7 @@ from cgnn_cli.configs import DilapConfig, RewireConfig
 from cgnn_cli.errors import NumericalError, ResourceError
 from cgnn_cli.graph import Dilap, Graph
 from cgnn_cli.numerics import exact
-from cgnn_cli.numerics.exact import dense_bytes, exact_hitting, fundamental_matrix
+from cgnn_cli.numerics.exact import dense_bytes, fundamental_matrix
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.walk import Walk
@@ -24,6 +24,7 @@ from tests.graphs import (
     dense_tolerance,
     directed_cycle,
     drifting_chain,
+    exact_hitting,
     graph_of,
     gth_perron,
     random_edges,

@@ -7,7 +7,6 @@ import pytest
 
 from cgnn_cli.errors import ResourceError, StoppedEarly
 from cgnn_cli.numerics import sketch, threads
-from cgnn_cli.numerics.exact import exact_hitting
 from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.series import Series, series_times
 from cgnn_cli.numerics.sketch import Sketch, probe_vector, sketch_times
@@ -15,7 +14,7 @@ from cgnn_cli.numerics.transition import transition_matrix
 from cgnn_cli.numerics.verify import partial_sums, series_terms
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Snapshot, Watch
-from tests.graphs import FAMILIES, all_pairs, sparse
+from tests.graphs import FAMILIES, all_pairs, exact_hitting, sparse
 from tests.numerics.test_krylov import family_walk, jumping_walk, stationary
 from tests.stages.test_commute import read_chameleon, walk_on
 

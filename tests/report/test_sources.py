@@ -1,4 +1,4 @@
-"""What a report tells of the commute times behind a run: what their solver found of itself, and its warnings."""
+"""What a report tells of the commute times behind a run: what their solver found of itself, and all warnings."""
 
 import dataclasses
 from typing import Any
@@ -32,5 +32,8 @@ def test_the_check_of_a_solver_stands_with_the_run() -> None:
 
 def test_each_warning_is_told_once() -> None:
     runs = [run_on("series", warnings=["far off"]), run_on("sketch", warnings=["far off", "lost"]), run_on("svd")]
-    assert doubts(runs) == ["far off", "lost"]
+    scored = dataclasses.replace(runs[0].header, summary={**runs[0].header.summary, "warnings": ["no train node"]})
+    runs += [dataclasses.replace(run, headers={**run.headers, "eval": scored}) for run in runs[:2]]
+    told = ["Commute times: far off.", "Commute times: lost.", "Scores: no train node."]
+    assert doubts(runs) == told
     assert doubts([make_run([0.5])]) == []

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 
 import cgnn_cli
+from cgnn_cli import apart
 from cgnn_cli.datasets.files.arrays import one_line
 from cgnn_cli.datasets.upstream.readers.assembly import FETCH_AGAIN
 from cgnn_cli.errors import DataError, ResourceError
@@ -29,7 +30,7 @@ LEAST_MEMORY, MEMORY_A_BYTE = 2 << 30, 16  # a compressed file unpacks to severa
 COMPRESSED, BLOCK_BYTES = 15, 1 << 16
 PARTS = ("data", "indices", "indptr", "shape")
 MODULE = "cgnn_cli.datasets.upstream.readers.matlab"
-PROGRAM = f"import sys; sys.path.append(sys.argv.pop(1)); from {MODULE} import main; main(*sys.argv[1:])"
+PROGRAM = apart.PROGRAM.replace("MODULE", MODULE)
 
 
 def read_matlab(path: Path, names: Sequence[str]) -> dict[str, np.ndarray | csc_array]:
@@ -52,12 +53,16 @@ def _read_apart(path: Path, folder: str, names: Sequence[str]) -> None:
     memory = min(LEAST_MEMORY + MEMORY_A_BYTE * size, allowed)
     package = str(Path(cgnn_cli.__file__).parents[1])
     command = [sys.executable, "-P", "-c", PROGRAM, package, str(memory), str(path.absolute()), folder, *names]
+    reading, writing = os.pipe()  # whose end it notices when this process is killed
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, start_new_session=True, check=False
+            command, stdin=reading, capture_output=True, timeout=seconds, start_new_session=True, check=False
         )
     except subprocess.TimeoutExpired as error:
         raise ValueError(f"it takes more than {seconds:g} s") from error
+    finally:
+        os.close(reading)
+        os.close(writing)
     if done.returncode:
         lines = done.stderr.decode(errors="replace").split("\n")
         if memory == allowed and any(
@@ -83,6 +88,7 @@ def _load_variable(folder: Path, name: str) -> np.ndarray | csc_array | None:
 
 def main(memory: str, path: str, folder: str, *names: str) -> None:
     """Write the named variables of a file into a folder, in a process that may die of it."""
+    apart.end_with_starter()
     from scipy.io import loadmat
 
     resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))

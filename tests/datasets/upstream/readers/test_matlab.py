@@ -1,11 +1,15 @@
 """MATLAB files: what scipy writes is read, and damage is a DataError and no crash, no hang and no lack of memory."""
 
+import os
 import struct
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_array
@@ -13,6 +17,7 @@ from scipy.sparse import csc_array
 from cgnn_cli.datasets.upstream.readers import matlab
 from cgnn_cli.datasets.upstream.readers.matlab import read_matlab
 from cgnn_cli.errors import DataError
+from tests.faults.processes import wait_for
 
 RANDOM = np.random.default_rng(0)
 SPARSE = csc_array(np.where(RANDOM.random((30, 40)) < 0.1, RANDOM.random((30, 40)), 0))
@@ -104,6 +109,19 @@ def test_a_reader_that_dies_or_takes_too_long(path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(matlab, "LEAST_SECONDS", 0.1)
     with pytest.raises(DataError, match=r"it takes more than 0.1\S* s"):
         read_matlab(path, ["dense"])
+
+
+def test_a_reader_ends_with_the_process_it_reads_for(path: Path, tmp_path: Path) -> None:
+    os.mkfifo(path)  # which nobody writes to: it waits for ever
+    code = (
+        f"from pathlib import Path; from {matlab.__name__} import read_matlab; read_matlab(Path({str(path)!r}), ['x'])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)})
+    wait_for(lambda: bool(psutil.Process(process.pid).children()))
+    (child,) = psutil.Process(process.pid).children()
+    process.kill()
+    process.wait()
+    wait_for(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
 
 
 def test_nothing_is_left_behind(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
