@@ -241,13 +241,13 @@ sys.meta_path.insert(0, Finder())
 @pytest.mark.parametrize("module", ["cgnn_cli.commands.main", "typer", "cgnn_cli.commands.sweep"])
 @pytest.mark.parametrize(("number", "code"), ENDS)
 def test_f10_a_signal_during_imports(module: str, number: int, code: int) -> None:
-    result = run("--help", patch=SIGNAL_AT_IMPORT.format(module=module, number=int(number)))
+    result = run("--help", fresh=True, patch=SIGNAL_AT_IMPORT.format(module=module, number=int(number)))
     assert result == Finished(code, "", SAID[code])
 
 
 def test_f10_an_early_warning_during_imports_is_noted_for_the_training() -> None:
     patch = SIGNAL_AT_IMPORT.format(module="typer", number=int(signal.SIGUSR1))
-    result = run("train", "--dataset", "demo", "--model", "linear", "--split", 0, "--quiet", patch=patch)
+    result = run("train", "--dataset", "demo", "--model", "linear", "--split", 0, "--quiet", patch=patch, fresh=True)
     assert (result.code, result.out) == (75, ""), result
     assert "stopped after epoch 0" in result.err
 
