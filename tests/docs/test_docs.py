@@ -236,7 +236,7 @@ def test_every_stage_option_and_choice_is_in_the_method() -> None:
     for key in KEYS.values():
         text = text_of("method.md")
         if key.section == "train":
-            text += text_of("models.md") + text_of("beyond-the-paper.md")
+            text += text_of("models.md") + text_of("beyond-the-paper.md") + text_of("encodings.md")
         if key.section in CONFIGS:
             assert mentions(text, option_name(key.name)), key.name
             choices = [choice for choice in get_args(key.kind) if isinstance(choice, str)]
