@@ -158,7 +158,7 @@ def operator_columns(elements: dict[str, Any], graph: Graph) -> Columns:
 
 def history_columns(elements: dict[str, Any], graph: Graph) -> Columns:
     history = elements["history"]
-    return {"epoch": range(len(history["loss"])), **{name: history[name] for name in sorted(history)}}
+    return {"epoch": range(len(history["validation_accuracy"])), **{name: history[name] for name in sorted(history)}}
 
 
 def train_columns(elements: dict[str, Any], graph: Graph) -> Columns:
