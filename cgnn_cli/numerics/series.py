@@ -24,7 +24,6 @@ from cgnn_cli.numerics.masked import Pattern
 from cgnn_cli.numerics.powers import KEPT, Plan, kept_entries, make_plan
 from cgnn_cli.numerics.threads import run_in_threads, slices
 from cgnn_cli.numerics.walk import Walk
-from cgnn_cli.solver_table import PARTS_STEPS
 from cgnn_cli.watch import Watch
 
 LARGEST_SQUARED_RATIO = 0.9
@@ -84,7 +83,7 @@ def series_times(
     """The times of different pairs in the order given; no tail is added below two steps.
 
     With the direct parts of the pairs their indirect ones are summed too, of the walk that this one is the lazy form of
-    if it is `lazy`; there are none below two steps.
+    if it is `lazy`; that takes two steps at least.
 
     `memory` bounds the working arrays, in bytes. The result is the same, bit for bit, for any memory, for any number of
     threads, and after going on from a snapshot. `plan` is that of the same walk, steps and pairs, if it is known.
@@ -97,7 +96,7 @@ def series_times(
     jumps = _Jumps.of(walk, plan)
     tail = tail and steps >= 2
     sums, added = np.empty((2, len(source))), np.empty((2, len(source) if tail else 0))
-    indirect = None if direct is None or steps < PARTS_STEPS else np.empty(len(source))
+    indirect = None if direct is None else np.empty(len(source))
 
     def fill(part: slice) -> None:
         ahead, behind = source[part], target[part]

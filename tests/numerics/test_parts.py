@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from cgnn_cli.numerics import exact
 from cgnn_cli.numerics.csr import strong_components
@@ -157,10 +156,3 @@ def test_terms_of_the_lazy_walk_hold_no_step_of_the_edge() -> None:
     meeting = np.array([lines.sum(axis=0), lines[2], lines[0]])
     found = indirect_sum(meeting, edge, 2, lazy=True, tail=True)
     np.testing.assert_allclose(found, (powers(walk, perron, source, target, 2)[2] - 2) / 8, atol=1e-9)
-
-
-def test_one_step_knows_no_indirect_part() -> None:
-    walk = Walk(csr_array(np.full((3, 3), 1 / 3)))
-    source, target = all_pairs(3)
-    found = series_times(walk, np.full(3, 1 / 3), source, target, 1, memory=MEMORY, direct=np.zeros(6))
-    assert found.indirect is None
