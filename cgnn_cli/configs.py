@@ -268,6 +268,7 @@ class TrainConfig(StageConfig):
     title: what it is, in words; label: its name in tables; paper: where it comes from.
     operator: a name in operators/operator_table.py, or none for a model without messages.
     directions: those it can take messages from, its own first.
+    learns: whether a network is trained; a model that learns nothing has a module `solution` in the place of `network`.
     """
 
     stage: ClassVar[str] = "train"
@@ -276,6 +277,7 @@ class TrainConfig(StageConfig):
     paper: ClassVar[str] = ""
     operator: ClassVar[str | None] = None
     directions: ClassVar[tuple[str, ...]] = ()
+    learns: ClassVar[bool] = True
 
     model: str = option(dataclasses.MISSING, "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(

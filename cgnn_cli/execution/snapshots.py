@@ -19,7 +19,8 @@ from cgnn_cli.resources import thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
-from cgnn_cli.store.disk import open_plain, write_atomically
+from cgnn_cli.store.disk import open_plain, patiently, unreadable, write_atomically
+from cgnn_cli.store.housekeeping import are_metrics
 from cgnn_cli.store.provenance import library_versions
 from cgnn_cli.store.store import Store
 from cgnn_cli.watch import Snapshot, Watch
@@ -54,6 +55,7 @@ class SnapshotWatch(Watch):
         self.show(done, total, message)
 
     def resume(self) -> Snapshot | None:
+        self._check_own()
         snapshot = None if self.restart else self._read()
         self._kept = 0 if snapshot is None else int(snapshot.values["epoch"])
         self._trim_metrics(self._kept)
@@ -74,6 +76,29 @@ class SnapshotWatch(Watch):
         self._say_differences(header)
         return Snapshot(artifact.elements, header.summary)
 
+    def _is_own(self) -> bool:
+        """Whether what lies in the place of the saved state says that it is this run's, or nothing could be lost."""
+        try:
+            if not self.path.exists() or (self.path.is_file() and not self.path.stat().st_size):
+                return True
+            return self.path.is_file() and patiently(lambda: files.says_it_is(self.path, PARTIAL, self.key))
+        except FileNotFoundError:  # another process has just finished the same
+            return True
+        except OSError as error:
+            raise unreadable(self.path, error) from error
+
+    def _check_own(self) -> None:
+        """Refuse to work where the state or the metrics would replace what is not this run's."""
+        foreign = None if self._is_own() else self.path
+        try:
+            if self.metrics.exists() and not (self.metrics.is_file() and are_metrics(self.metrics)):
+                foreign = self.metrics
+        except OSError as error:
+            raise self.store.storage_error(error, 0) from error
+        if foreign is not None:
+            what = f"{foreign} is in the place of what this run saves, is not its own, and stays as it is"
+            raise ForeignError(what, "move it away, or name another --store")
+
     def _say_differences(self, header: Header) -> None:
         values = header.summary
         self.store.warn(f"going on with {self.key[:12]} after {values.get('unit', 'epoch')} {values['epoch'] - 1}")
@@ -92,6 +117,7 @@ class SnapshotWatch(Watch):
         return time.monotonic() - self._saved >= self.compute.snapshot_seconds
 
     def save(self, snapshot: Snapshot) -> None:
+        self._check_own()
         header = Header(PARTIAL, self.key, self.algorithm, library_versions(), {}, snapshot.values)
         self.store.write_partial(self.path, Artifact(header, snapshot.elements))
         self._saved = time.monotonic()
@@ -132,6 +158,7 @@ class SnapshotWatch(Watch):
 
     def finished(self) -> None:
         """The result is published: the snapshot has done its service."""
-        self.path.unlink(missing_ok=True)
+        if self.resumable and self._is_own():
+            self.path.unlink(missing_ok=True)
         if "board" in self.__dict__:
             self.board.close()

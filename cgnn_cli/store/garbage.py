@@ -6,7 +6,6 @@ another process holds that, it stays. What has been moved to quarantine goes onl
 """
 
 import contextlib
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -20,8 +19,15 @@ from cgnn_cli.pipeline import STAGES, parts_in, stage_in_role
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.crashpoints import crash_point
-from cgnn_cli.store.disk import DAY, entries, identity, is_young, open_plain, read_json
-from cgnn_cli.store.housekeeping import artifact_files, dataset_names, recorded_headers, run_folders, temporaries
+from cgnn_cli.store.disk import DAY, entries, identity, is_young, read_json
+from cgnn_cli.store.housekeeping import (
+    are_metrics,
+    artifact_files,
+    dataset_names,
+    recorded_headers,
+    run_folders,
+    temporaries,
+)
 from cgnn_cli.store.lineage import walk
 from cgnn_cli.store.locking import claim_lock
 from cgnn_cli.store.store import PIN, Place, Store
@@ -29,7 +35,6 @@ from cgnn_cli.store.store import PIN, Place, Store
 STALE_LOCK, METRICS = "stale lock", "metrics of a run"
 LOCK = re.compile(rf"({'|'.join(STAGES)})-({KEY})\.(lock|owner)")
 OWNER = re.compile(r"[^\s:]*:[0-9]+")
-EPOCH = {"epoch", "loss"}  # what every line of a run's metrics has
 
 
 @dataclass(frozen=True)
@@ -225,11 +230,9 @@ def _traces_of_runs(store: Store, gone: set[Place | None]) -> Iterator[Piece]:
 def _metrics(folder: Path) -> tuple[Path, ...]:
     """What cgnn wrote into the folder of a run; nothing where it is not such a folder."""
     try:
-        with open(folder / "metrics.jsonl", "rb", opener=open_plain) as file:
-            first = json.loads(file.readline(1 << 20) or "{}")
-    except (OSError, ValueError, RecursionError):
-        return ()
-    if not isinstance(first, dict) or (first and not first.keys() >= EPOCH):
+        if not are_metrics(folder / "metrics.jsonl"):
+            return ()
+    except OSError:
         return ()
     boards = [path for path in entries(folder) if path.name.startswith("events.out.tfevents.") and path.is_file()]
     return (folder / "metrics.jsonl", *boards)

@@ -1,6 +1,7 @@
 """Housekeeping of a store: what lies in it, and whether it is sound."""
 
 import contextlib
+import json
 import os
 import re
 from collections.abc import Container, Iterator
@@ -12,13 +13,14 @@ from cgnn_cli.errors import ForeignError, NewerFormatError, ResourceError
 from cgnn_cli.keys import KEY, is_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Header
-from cgnn_cli.store.disk import entries
+from cgnn_cli.store.disk import entries, open_plain
 from cgnn_cli.store.lineage import graph_key
 from cgnn_cli.store.store import Store
 
 FOLDERS = (*STAGES, "partial", "datasets", "latest", ".")
 # Version 0.1.0 gave names without cgnn; those are known by the key in them.
 TEMPORARY = re.compile(rf"\.(.+\.[0-9a-f]{{12}}\.cgnn|{KEY}\.[0-9a-f]{{12}})\.tmp")
+EPOCH = {"epoch", "loss"}  # what every line of a run's metrics has
 SOUND, DAMAGED, NEWER, FOREIGN, UNREADABLE = "ok", "damaged", "newer format", "not cgnn's", "unreadable"
 
 
@@ -87,6 +89,17 @@ def temporaries(store: Store) -> Iterator[Path]:
 def run_folders(store: Store) -> list[Path]:
     """The folders of the metrics of runs."""
     return [path for path in entries(store.root / "runs") if is_key(path.name) and not path.is_symlink()]
+
+
+def are_metrics(path: Path) -> bool:
+    """Whether a file holds the metrics of a run, or nothing: its first line says so."""
+    with open(path, "rb", opener=open_plain) as file:
+        line = file.readline(1 << 20)
+    try:
+        first = json.loads(line or "{}")
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and (not first or first.keys() >= EPOCH)
 
 
 def verify(store: Store, stage: str, key: str) -> tuple[str, str] | None:

@@ -1,5 +1,6 @@
 """Clean-up beside imports, packs and a newer cgnn: what is about to be needed, or only a later one can read, stays."""
 
+import dataclasses
 import hashlib
 import os
 import shutil
@@ -201,7 +202,8 @@ def test_case_19_the_saved_state_of_a_newer_format_is_not_replaced(full: Path, c
     with pytest.MonkeyPatch.context() as later:
         later.setattr(files, "FORMAT_VERSION", NEWER)
         later.setattr(files, "format_version", lambda elements: NEWER)
-        write(partial, sample("partial"))
+        saved = sample("partial")
+        write(partial, dataclasses.replace(saved, header=dataclasses.replace(saved.header, key=fit.stem)))
     content = partial.read_bytes()
     command = ("train", *TINY, "--solver", "exact", "--epochs", 1, "--hidden", 2, "--split", 0)
     assert f"artifact format {NEWER}" in cgnn.fails(4, *command)

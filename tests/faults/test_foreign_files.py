@@ -123,6 +123,27 @@ def test_f01_foreign_records_are_not_replaced(cgnn: FrontDoor) -> None:
         assert Path("store", name).read_text() == '{"title": "mine"}'
 
 
+@pytest.mark.parametrize("name", ["partial/{}.h5", "runs/{}/metrics.jsonl"])
+@pytest.mark.parametrize("way", ["", "--restart"])
+def test_f01_what_lies_in_the_place_of_a_saved_state_is_not_replaced(
+    name: str, way: str, full: Path, cgnn: FrontDoor
+) -> None:
+    (fit,), (rewired,) = artifacts_of(full, "fit"), artifacts_of(full, "rewire")
+    for stage in ("fit", "train", "eval", "rewire"):
+        shutil.rmtree(full / stage)
+    path, other = full / name.format(fit.stem), full / name.format(rewired.stem)
+    for place in (path, other):  # a stage that saves no state has nothing to remove
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text('{"text": "mine"}\n')
+    command = ("train", *TINY, "--solver", "exact", "--epochs", 1, "--hidden", 2, "--split", 0, "--snapshot-seconds", 0)
+    error = cgnn.fails(4, *command, *filter(None, [way]))
+    assert f"{path} is in the place of what this run saves, is not its own, and stays as it is" in error
+    assert {path.read_text(), other.read_text()} == {'{"text": "mine"}\n'}
+    path.unlink()
+    cgnn.ok(*command)
+    assert other.read_text() == '{"text": "mine"}\n'
+
+
 def test_f01_a_foreign_copy_is_not_replaced(full: Path, cgnn: FrontDoor) -> None:
     copy = artifacts_of(full, "commute")[0].with_suffix(".npz")
     np.savez(copy, weights=np.arange(5.0))

@@ -145,16 +145,21 @@ def test_case_16_other_versions_of_libraries_are_said(undisturbed: str) -> None:
 
 
 def test_case_16_the_state_of_another_run_is_refused(undisturbed: str) -> None:
-    """A state is copied to the name of a run with other options: it is not gone on from, and that is said."""
+    """A state is moved to the name of a run with other options: it is neither gone on from nor replaced."""
     partial = saved_state()
     other = (*TRAIN, "--lr", 0.02, "--store", "store")
     key = json.loads(run_process(*other).stdout)["stages"][-2]["key"]
     fresh = files.read(Path("store/fit", f"{key}.h5")).header.payload
-    partial.rename(partial.with_stem(key))
+    moved = partial.rename(partial.with_stem(key))
+    content = moved.read_bytes()
+    for way in ((), ("--restart",)):
+        again = run_process(*other, "--force", *way)
+        assert again.returncode == 4 and f"{moved} is in the place of what this run saves" in again.stderr
+        assert moved.read_bytes() == content
+    moved.rename(partial)
     again = run_process(*other, "--force")
     assert again.returncode == 0 and "going on" not in again.stderr
-    assert f"is not used: it belongs to another run, {partial.stem[:12]}" in again.stderr
-    assert files.read(Path("store/fit", f"{key}.h5")).header.payload == fresh
+    assert files.read(Path("store/fit", f"{key}.h5")).header.payload == fresh and partial.exists()
 
 
 def test_a_damaged_snapshot_is_not_used(undisturbed: str) -> None:
