@@ -85,7 +85,10 @@ def dilap_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = C
 
 
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: ComputeConfig = COMPUTE) -> int:
-    """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures."""
+    """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures.
+
+    What c is made of is six more: three over the pairs, and three over the edges.
+    """
     graph, dilap = inputs["graph"], inputs["dilap"]
     edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
     import numpy as np
@@ -101,7 +104,7 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
         memory=memory_limit(compute.memory_limit) // 2,
     )
     loops = CSR_ENTRY * edges if graph.edges is not graph.adjacency else 0
-    weights = 146 * edges + 60 * nodes
+    weights = (146 + (48 if SOLVERS[config.solver].parts else 0)) * edges + 60 * nodes
     return _needed(inputs, loops + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
 
 
@@ -192,7 +195,7 @@ def _piling_up(nodes: float, graph: Graph, train: TrainConfig) -> float:
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:
-    return 48 * int(inputs["graph"].adjacency.nnz)
+    return (72 if SOLVERS[config.solver].parts else 48) * int(inputs["graph"].adjacency.nnz)
 
 
 def rewire_disk(inputs: dict[str, Any], config: Any) -> int:
