@@ -22,6 +22,7 @@ Columns = dict[str, Iterable[Any]]
 PLAIN = re.compile(r'[^\s"#%,;\0](?:[^"\n\r\t,;\0]*[^\s",;\0])?')  # what every reader takes for itself without quotes
 NEVER_IN_CSV = re.compile(r"[\n\r\0]")
 ROWS_AT_ONCE = 1 << 16
+PARTS = ("popularity", "direct", "indirect")  # of commute times, where they are known
 
 
 def export_artifact(store: Store, artifact: Artifact, kind: str) -> bytes:
@@ -138,7 +139,8 @@ def state_columns(elements: dict[str, Any], graph: Graph) -> Columns:
 
 def time_columns(elements: dict[str, Any], graph: Graph) -> Columns:
     ids = graph.ids()
-    names = ("hitting", "hitting_back", "commute", "weight_out", "weight_in")
+    names = ["hitting", "hitting_back", "commute", "weight_out", "weight_in"]
+    names += [name for name in PARTS if name in elements]
     ends = {"source": ids[elements["source"]], "target": ids[elements["target"]]}
     return {**ends, **{name: elements[name] for name in names}}
 
@@ -156,7 +158,7 @@ def operator_columns(elements: dict[str, Any], graph: Graph) -> Columns:
 
 def history_columns(elements: dict[str, Any], graph: Graph) -> Columns:
     history = elements["history"]
-    return {"epoch": range(len(history["loss"])), **{name: history[name] for name in sorted(history)}}
+    return {"epoch": range(len(history["validation_accuracy"])), **{name: history[name] for name in sorted(history)}}
 
 
 def train_columns(elements: dict[str, Any], graph: Graph) -> Columns:

@@ -125,6 +125,11 @@ class GraphConfig(StageConfig):
         "Splits. published: those stored upstream. per-class: 20 a class, 500 to validate, seeds 0 to 9. "
         "per-class-1020: the same, seed 1020 only. random: ten of 48/32/20. default: the dataset's own.",
     )
+    featureless: bool = option(False, "Leave the graph's own features out.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Records of 0.1.0 know nothing of `--featureless`."""
+        return {name: value for name, value in super().to_dict().items() if name != "featureless" or value}
 
 
 @dataclass(frozen=True)
@@ -268,6 +273,7 @@ class TrainConfig(StageConfig):
     title: what it is, in words; label: its name in tables; paper: where it comes from.
     operator: a name in operators/operator_table.py, or none for a model without messages.
     directions: those it can take messages from, its own first.
+    learns: whether a network is trained; a model that learns nothing has a module `solution` in the place of `network`.
     """
 
     stage: ClassVar[str] = "train"
@@ -276,6 +282,7 @@ class TrainConfig(StageConfig):
     paper: ClassVar[str] = ""
     operator: ClassVar[str | None] = None
     directions: ClassVar[tuple[str, ...]] = ()
+    learns: ClassVar[bool] = True
 
     model: str = option(dataclasses.MISSING, "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(

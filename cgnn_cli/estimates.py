@@ -85,7 +85,10 @@ def dilap_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = C
 
 
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: ComputeConfig = COMPUTE) -> int:
-    """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures."""
+    """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures.
+
+    What c is made of is six more: three over the pairs, and three over the edges.
+    """
     graph, dilap = inputs["graph"], inputs["dilap"]
     edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
     import numpy as np
@@ -101,7 +104,7 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
         memory=memory_limit(compute.memory_limit) // 2,
     )
     loops = CSR_ENTRY * edges if graph.edges is not graph.adjacency else 0
-    weights = 146 * edges + 60 * nodes
+    weights = (146 + (48 if SOLVERS[config.solver].parts else 0)) * edges + 60 * nodes
     return _needed(inputs, loops + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
 
 
@@ -117,6 +120,8 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     of all layers, in chunks and put together.
     """
     graph, train = inputs["graph"], config.train
+    if not train.learns:
+        return _needed(inputs, _walk_to_classes(graph))
     nodes, numbers = graph.node_count, numbers_of_a_node(graph, train)
     kept = _operator_entries(inputs)
     panels, work = nodes * numbers * _piling_up(nodes, graph, train), float(kept * (12 + 4 * train.numbers_an_entry()))
@@ -132,6 +137,8 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
     """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined."""
     graph, train = inputs["graph"], config.train
+    if not train.learns:
+        return _needed(inputs, 8 * graph.node_count * graph.class_count + 40 * graph.node_count)
     kept, width = _operator_entries(inputs), getattr(train, "width", graph.class_count)
     joined = train.layers if getattr(train, "jumping_knowledge", "none") != "none" else 0
     branch = 3 * train.branch_hidden if train.has_branch else 0
@@ -140,6 +147,11 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
     panels *= min(_piling_up(graph.node_count, graph, train), 2.0)
     return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+
+
+def _walk_to_classes(graph: Graph) -> int:
+    """A walk both ways with its parts among nodes without a label, and panels of class chances in float64."""
+    return 8 * CSR_ENTRY * int(graph.edges.nnz) + 6 * 8 * graph.node_count * graph.class_count + 60 * graph.node_count
 
 
 def _chunked_outputs(nodes: int, train: TrainConfig) -> int:
@@ -183,7 +195,7 @@ def _piling_up(nodes: float, graph: Graph, train: TrainConfig) -> float:
 
 
 def commute_disk(inputs: dict[str, Any], config: Any) -> int:
-    return 48 * int(inputs["graph"].adjacency.nnz)
+    return (72 if SOLVERS[config.solver].parts else 48) * int(inputs["graph"].adjacency.nnz)
 
 
 def rewire_disk(inputs: dict[str, Any], config: Any) -> int:

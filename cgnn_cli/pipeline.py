@@ -222,7 +222,7 @@ STAGES: dict[str, Stage] = {
             "history_columns",
             _fit,
             module="cgnn_cli.stages.train",
-            resumable=lambda config: True,
+            resumable=lambda config: bool(config.train.learns),
             memory=estimates.fit_memory,
             relief="use fewer --layers, a smaller --hidden, or --batch-nodes where the model has it",
             in_workers=True,

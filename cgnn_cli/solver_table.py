@@ -4,12 +4,13 @@ A solver is a module with `solve(pairs, config, allowance) -> Solution`, in solv
 registered. Nothing here imports more than the standard library until times are solved for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 PAPER_RANK = 5
+PARTS_STEPS = 2  # of a series that knows what c is made of
 BLOCK_BYTES = 1 << 26  # of the blocks of rows that the series works on
 DENSE_BLOCK_BYTES, DENSE_GAIN = 1 << 23, 20  # of dense ones, and what makes them worth it: numerics/powers.py
 CACHED_STATES = 3 << 19
@@ -37,7 +38,8 @@ class Solver:
 
     options: those of CommuteConfig that it reads; no others go into a key. steps: how many it sums by default.
     true_times: expected steps, not scores. only_pi: c = 1/pi_i + 1/pi_j, so that `--proximity ratio` has nothing to
-    weigh. memory: bytes beside the arrays over the edges. resumable: it saves its state when it is asked to stop.
+    weigh. parts: it tells what c is made of. memory: bytes beside the arrays over the edges. resumable: it saves its
+    state when it is asked to stop.
     remedy: what makes its times better.
     most_nodes, quick_nodes: of graphs that it fits, and of those that it is done with in half a minute; None: any.
     """
@@ -48,6 +50,7 @@ class Solver:
     steps: int = 0
     true_times: bool = False
     only_pi: bool = False
+    parts: bool = False
     memory: Callable[[WalkSize, Any], int] = lambda size, config: 0
     resumable: bool = False
     remedy: str = ""
@@ -74,10 +77,13 @@ def _exact_memory(size: WalkSize, config: Any) -> int:
 
 
 def _series_memory(size: WalkSize, config: Any) -> int:
-    """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread."""
+    """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread.
+
+    Beside them are two parts of c.
+    """
     blocks = min(_blocks_of_rows(size, config.step_count), size.memory)
     lazy = 0 if size.waits else 2 * 12 * (size.steps + size.states)
-    return int(lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 80 * size.states)
+    return int(lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 16 * size.edges + 80 * size.states)
 
 
 def _blocks_of_rows(size: WalkSize, steps: int) -> float:
@@ -112,6 +118,7 @@ SOLVERS: dict[str, Solver] = {
         "dense, small graphs",
         "cgnn_cli.solvers.exact",
         true_times=True,
+        parts=True,
         memory=_exact_memory,
         most_nodes=20_000,
         quick_nodes=5_500,
@@ -122,6 +129,7 @@ SOLVERS: dict[str, Solver] = {
         ("steps", "tolerance", "tail", "solver_seed"),
         steps=2,
         true_times=True,
+        parts=True,
         memory=_series_memory,
         resumable=True,
         remedy="more --steps or a --tolerance",
@@ -156,6 +164,17 @@ def exact_or_series(nodes: int, *, quickly: bool = False) -> str:
     exact = SOLVERS["exact"]
     most = exact.quick_nodes if quickly else exact.most_nodes
     return "exact" if most is None or nodes <= most else "series"
+
+
+def missing_parts(solver: str, summary: dict[str, Any], elements: Container[str]) -> str:
+    """What to say of commute times that could be stored with the parts of c, and are not: those of 0.1.0."""
+    able = solver in SOLVERS and SOLVERS[solver].parts and summary.get("steps", PARTS_STEPS) >= PARTS_STEPS
+    if not able or "indirect" in elements:
+        return ""
+    return (
+        "no popularity, direct and indirect parts of c: these times are of cgnn 0.1.0; "
+        "`cgnn commute --force` with the same options adds them"
+    )
 
 
 def solvers_with(option: str) -> list[str]:

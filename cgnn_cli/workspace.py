@@ -26,6 +26,7 @@ from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, memory_limit, thread_count
 from cgnn_cli.signals import Stopper
+from cgnn_cli.solver_table import missing_parts
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.store.store import Store
 from cgnn_cli.watch import Watch
@@ -270,6 +271,9 @@ class Workspace:
                 f"no ratio: it needs the dilap artifact {times.inputs['dilap'].key[:12]}, which is not in the store; "
                 "name its file with another --input"
             )
+        header, _ = self.runner.obtain(times)
+        if note := missing_parts(header.config["solver"], header.summary, found.to_elements()):
+            notes.append(note)
         trained = trained or self._newest_training(times)
         prediction = None if trained is None else self._prediction(trained, number)
         return Explanation(explain_node(graph, found, dilap, number), prediction, tuple(notes))

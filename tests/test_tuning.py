@@ -8,7 +8,7 @@ import pytest
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.execution.results import Run
-from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.models.model_table import learners
 from cgnn_cli.presets.lookup import FOUND, read_rows, rows_of
 from cgnn_cli.settings import Settings
 from tests.runs import fit_headers
@@ -24,8 +24,8 @@ def tune(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 def test_every_model_has_as_many_candidates_as_others_and_all_are_valid(tune: ModuleType) -> None:
     for dataset in tune.DATASETS:
-        cells = tune.cells(dataset, list(MODELS))
-        assert {model for _, model, preset in cells if preset == "tuned"} == set(MODELS)
+        cells = tune.cells(dataset, list(learners()))
+        assert {model for _, model, preset in cells if preset == "tuned"} == set(learners())
         for cell in cells:
             runs = tune.runs_of(cell, 2)
             distinct = {repr(sorted(Settings.of(run.settings, dataset).full_row().items())) for run in runs}
@@ -42,7 +42,7 @@ def test_every_model_has_as_many_candidates_as_others_and_all_are_valid(tune: Mo
 def test_every_preset_is_one_of_its_candidates_and_its_search_tried_them_all(tune: ModuleType) -> None:
     presets = {name: rows_of(name) for name in FOUND}
     for dataset in tune.DATASETS:
-        for cell in tune.cells(dataset, list(MODELS)):
+        for cell in tune.cells(dataset, list(learners())):
             runs = tune.runs_of(cell, 2)
             row = presets[cell[2]][dataset, cell[1]]
             assert row.settings in [Settings.of(run.settings, dataset).full_row() for run in runs], cell

@@ -19,7 +19,8 @@ NEAR_MISSES_AMONG = 20_000
 class Neighbour:
     """One tie of a node i with a neighbour j: times both ways, r = c / (1/pi_i + 1/pi_j), and the weight j gets.
 
-    Times are NaN where the walk does not reach the edge; the ratio is NaN too where pi is not known.
+    Times are NaN where the walk does not reach the edge; the ratio is NaN too where pi is not known, and so are the
+    parts of c = popularity - direct - indirect where the artifact has none.
     """
 
     id: str
@@ -30,6 +31,9 @@ class Neighbour:
     commute: float
     ratio: float
     weight: float
+    popularity: float = math.nan
+    direct: float = math.nan
+    indirect: float = math.nan
 
     def to_json(self) -> dict[str, Any]:
         """NaN has no place in JSON: null."""
@@ -72,6 +76,8 @@ def explain_node(graph: Graph, times: CommuteTimes, dilap: Dilap | None, node: i
     ids, names = graph.ids(), [*graph.class_labels(), None]
     labels = [None] * graph.node_count if graph.labels is None else [names[label] for label in graph.labels.tolist()]
 
+    parts = {name: getattr(times, name) for name in ("popularity", "direct", "indirect")}
+
     def ties(edges: np.ndarray, others: np.ndarray, back: np.ndarray, columns: tuple[np.ndarray, ...]) -> list[Any]:
         there, here, weight = columns
         mutual = np.isin(others, back)
@@ -85,6 +91,7 @@ def explain_node(graph: Graph, times: CommuteTimes, dilap: Dilap | None, node: i
                 hitting_back=float(here[edge]),
                 commute=float(times.commute[edge]),
                 ratio=float(ratio[place]),
+                **{name: math.nan if part is None else float(part[edge]) for name, part in parts.items()},
                 weight=float(weight[edge]),
             )
             for place, (edge, other) in enumerate(zip(edges.tolist(), others.tolist(), strict=True))

@@ -24,6 +24,7 @@ from cgnn_cli.store.outputs import write_output
 COMPUTE_OPTIONS = [
     f"compute.{name}" for name in ("snapshot_seconds", "deterministic", "memory_limit", "threads", "device")
 ]
+PARTS = ("popularity", "direct", "indirect")
 FIGURE_HELP = "Also draw them, as .svg or .png."
 
 
@@ -118,11 +119,13 @@ def _text(found: Any, prediction: dict[str, Any] | None, top: int) -> Any:
 
 def _table(title: str, rows: list[Any], *, rest: int) -> Any:
     labelled = any(row.label for row in rows)
-    figures = ("weight", "commute", "h to it", "h back", "ratio r")
+    parts = any(not math.isnan(row.indirect) for row in rows)
+    figures = ("weight", "commute", "h to it", "h back", "ratio r", *(PARTS if parts else ()))
     table = Table("neighbour", *(["label"] if labelled else []), *map(console.figure, figures), "tie")
     table.title, table.title_justify = title, "left"
     for row in rows:
         numbers = (_weight(row.weight), *map(_time, (row.commute, row.hitting, row.hitting_back)), _ratio(row.ratio))
+        numbers += tuple(_time(getattr(row, name)) for name in PARTS if parts)
         label = [row.label or ""] if labelled else []
         table.add_row(row.id, *label, *numbers, "mutual" if row.mutual else "")
     if rest > 0:

@@ -10,6 +10,7 @@ import typer
 from cgnn_cli.commands import options
 from cgnn_cli.commands.output import check_output, said_of, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.solver_table import missing_parts
 from cgnn_cli.store.lineage import open_artifact
 from cgnn_cli.store.outputs import write_output
 
@@ -31,7 +32,9 @@ def export(
 
     check_output(session, output)
     path, content = open_artifact(session.store, artifact)
-    data = export_artifact(session.store, content, to)
+    data, header = export_artifact(session.store, content, to), content.header
+    if header.stage == "commute" and (note := missing_parts(header.config["solver"], header.summary, content.elements)):
+        session.talker.note(note)
     write_output(output, data)
-    summary = {"bytes": len(data), **standin_mark(content.header)}
-    return Outcome.of(said_of(output), summary, artifact=output, key=content.header.key, source=str(path))
+    summary = {"bytes": len(data), **standin_mark(header)}
+    return Outcome.of(said_of(output), summary, artifact=output, key=header.key, source=str(path))

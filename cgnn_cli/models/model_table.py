@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import TrainConfig, check_limits, option_name
 from cgnn_cli.errors import UsageError
+from cgnn_cli.models.absorption import AbsorptionConfig
 from cgnn_cli.models.appnp import AppnpConfig
 from cgnn_cli.models.cgnn import CgnnConfig
 from cgnn_cli.models.dgcn import DgcnConfig
@@ -33,14 +34,16 @@ from cgnn_cli.models.sage import SageConfig
 if TYPE_CHECKING:
     import torch
 
+    from cgnn_cli.graph import Fit, Graph
     from cgnn_cli.models.parts.classifier import Classifier, Shape
+    from cgnn_cli.watch import Watch
 
 MODELS: dict[str, type[TrainConfig]] = {
     config.model: config
     for config in (
         *(CgnnConfig, DirgnnConfig, GcnConfig, GatConfig, SageConfig, AppnpConfig, MixhopConfig, GprgnnConfig),
         *(GcniiConfig, DgcnConfig, DigcnConfig, DigcnIbConfig, MagnetConfig, DigclConfig, DuplexConfig),
-        *(MlpConfig, LinearConfig),
+        *(MlpConfig, LinearConfig, AbsorptionConfig),
     )
 }
 LISTENERS: list[Callable[[type[TrainConfig]], None]] = []  # who else keeps what a model declares
@@ -53,6 +56,11 @@ def register(config: type[TrainConfig]) -> None:
     for listener in LISTENERS:
         listener(config)
     MODELS[config.model] = config
+
+
+def learners() -> tuple[str, ...]:
+    """The models whose networks are trained."""
+    return tuple(name for name, model in MODELS.items() if model.learns)
 
 
 def config_class(model: str) -> type[TrainConfig]:
@@ -81,3 +89,14 @@ def build_network(operators: dict[str, Any], shape: Shape, config: TrainConfig, 
     """The seeded network of a configuration, by the module `network` beside it."""
     network: Classifier = import_module(f"{config.__module__}.network").build(operators, shape, config, device)
     return network
+
+
+def solve_model(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
+    """What a model that learns nothing finds on a split, by the module `solution` beside its configuration."""
+    found: Fit = import_module(f"{config.__module__}.solution").solve(graph, config, split, watch)
+    return found
+
+
+def solved_scores(weights: dict[str, Any], config: TrainConfig) -> Any:
+    """The class scores of all nodes, an array, from the weights of what `solve_model` found."""
+    return import_module(f"{config.__module__}.solution").class_scores(weights)

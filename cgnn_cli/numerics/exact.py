@@ -27,6 +27,7 @@ from cgnn_cli.apart import PROCESS_BYTES, Apart, Arrays, Telling
 from cgnn_cli.errors import NumericalError, ResourceError
 from cgnn_cli.numerics.csr import ones_on
 from cgnn_cli.numerics.elimination import MOST_ELIMINATION, eliminated_times, elimination_work
+from cgnn_cli.numerics.parts import Parts, direct_part
 from cgnn_cli.numerics.threads import slices
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.watch import Watch
@@ -124,13 +125,18 @@ def _dense_work(size: int) -> float:
 
 @dataclass(frozen=True)
 class ExactTimes:
-    """h(source, target), h(target, source), and bounds of the relative errors of both and of their sum."""
+    """h(source, target), h(target, source), and bounds of the relative errors of both and of their sum.
+
+    parts: what c is made of, as far as Z tells; part_error: a bound of its errors, in steps.
+    """
 
     there: np.ndarray
     back: np.ndarray
     error_there: np.ndarray
     error_back: np.ndarray
     error: np.ndarray
+    parts: Parts
+    part_error: np.ndarray
 
 
 def exact_times(
@@ -143,9 +149,9 @@ def exact_times(
     watch: Watch | None = None,
 ) -> ExactTimes:
     """h(source, target), h(target, source) and their errors, or a refusal where `memory` bytes will not do."""
-    left = np.zeros(walk.size)  # sum of pi_k |r_k| / pi_j for each goal j
+    left, returns = np.zeros((2, walk.size))  # sum of pi_k |r_k| / pi_j and Z_jj / pi_j for each goal j
     if dense_bytes(walk.size) > memory or _dense_work(walk.size) > MOST_DENSE_WORK:
-        there, back = _sparse_hitting(walk, perron, source, target, memory, watch or Watch(), left)
+        there, back = _sparse_hitting(walk, perron, source, target, memory, watch or Watch(), left, returns)
     else:
         matrix = fundamental_matrix(walk, perron, watch)
         diagonal = np.diagonal(matrix)
@@ -154,8 +160,15 @@ def exact_times(
         goals = np.unique([source, target])
         for columns in _few_columns(walk.size, len(goals)):
             left[goals[columns]] = _what_is_left(walk, perron, goals[columns], matrix[:, goals[columns]])
-    found = ExactTimes(there, back, *_error_bounds(there, back, left[target], left[source]))
+        returns = diagonal / perron
+    errors = _error_bounds(there, back, left[target], left[source])
+    popularity, direct = returns[source] + returns[target], direct_part(walk, perron, source, target)
+    times = there + back
+    parts = Parts(popularity, direct, popularity - times - direct)
+    found = ExactTimes(there, back, *errors, parts, errors[2] * np.abs(times))
     _settle_doubts(walk, source, target, found)
+    for part in (parts.popularity, parts.indirect):
+        part[there + back != times] = np.nan  # what was wrong of c was wrong of Z
     return found
 
 
@@ -220,8 +233,9 @@ def _sparse_hitting(
     memory: int,
     watch: Watch,
     left: np.ndarray,
+    returns: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same by sparse factors, where a bound of their size and of the work allows it; fills `left` in."""
+    """The same by sparse factors, where a bound of their size and of the work allows it; fills the last two in."""
     pairs = ByGoal.of(source, target)
     others = np.delete(np.arange(walk.size), int(np.argmax(perron)))  # all states but the ground
     part = ones_on(walk.sparse)[others][:, others]
@@ -239,7 +253,7 @@ def _sparse_hitting(
     arrays = {
         **{"data": system.data, "indices": system.indices, "indptr": system.indptr},
         **{"chances": walk.sparse.data, "ends": walk.sparse.indices, "rows": walk.sparse.indptr},
-        **{"perron": perron, "position": position, "left": left},
+        **{"perron": perron, "position": position, "left": left, "returns": returns},
         "jump": np.zeros(walk.size) if walk.jump is None else walk.jump,
         **{"goals": pairs.goals, "starts": pairs.starts, "bounds": pairs.bounds},
         "hitting": np.empty(len(pairs.starts)),
@@ -249,7 +263,7 @@ def _sparse_hitting(
         for name, array in arrays.items():
             apart.arrays[name][...] = array
         arrays = apart.call(f"{__name__}:hit_goals", watch.progress)
-        left[...] = arrays["left"]
+        left[...], returns[...] = arrays["left"], arrays["returns"]
     else:
         hit_goals(arrays, watch)
     return pairs.split(arrays["hitting"])
@@ -274,6 +288,8 @@ def hit_goals(arrays: Arrays, telling: Telling | Watch) -> None:
         for columns in _few_columns(size, len(hit)):
             whole = grounded[position[:, None], np.arange(len(hit))[columns]]
             arrays["left"][hit[columns]] = _what_is_left(walk, perron, hit[columns], whole)
+            own = whole[hit[columns], np.arange(whole.shape[1])] - perron @ whole
+            arrays["returns"][hit[columns]] = own / perron[hit[columns]] + 1
         for column, number in enumerate(block):
             entries = slice(bounds[number], bounds[number + 1])
             values = grounded[position[goals[number]], column] - grounded[position[starts[entries]], column]

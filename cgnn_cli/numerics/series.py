@@ -7,6 +7,9 @@ The tail takes what is left out for a geometric series. A direction's terms a_t 
 K = 3, where odd and even terms still differ much, then a_K/a_(K-1). For K = 3 both directions take the ratio of their
 sum, as a direction's own a_1, P_jj - P_ij, is often near 0. Against sharing out one tail of c, this leaves smaller
 errors of h, and about equal ones of c.
+
+The indirect part of c (numerics/parts.py) is summed likewise from its own terms, those of t >= 2. From K = 4 on its
+tail takes the ratio of the last two terms; before, there are too few of them, and none is added.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from cgnn_cli.watch import Watch
 
 LARGEST_SQUARED_RATIO = 0.9
 LARGEST_RATIO = 0.95
+LEAST_TAIL = 4  # steps for a tail of the indirect part
 NUMBER_BITS = 31  # pairs are numbered in so many bits
 LARGEST_NUMBER = (1 << NUMBER_BITS) - 1
 PAIRS_AT_A_TIME = 1 << 14  # whose lines stay in the cache
@@ -32,7 +36,10 @@ PAIRS_AT_A_TIME = 1 << 14  # whose lines stay in the cache
 
 @dataclass(frozen=True)
 class Series:
-    """h(i,j), h(j,i) and their sum for each pair; with a tail, also what it adds to the plain sums of the first two."""
+    """h(i,j), h(j,i) and their sum for each pair; with a tail, also what it adds to the plain sums of the first two.
+
+    indirect: the indirect part of their sum, where it was asked for.
+    """
 
     there: np.ndarray
     back: np.ndarray
@@ -41,6 +48,7 @@ class Series:
     flops: int
     tail_there: np.ndarray | None = None
     tail_back: np.ndarray | None = None
+    indirect: np.ndarray | None = None
 
     @property
     def tail(self) -> bool:
@@ -69,8 +77,13 @@ def series_times(
     jobs: int = 1,
     watch: Watch | None = None,
     plan: Plan | None = None,
+    direct: np.ndarray | None = None,
+    lazy: bool = False,
 ) -> Series:
     """The times of different pairs in the order given; no tail is added below two steps.
+
+    With the direct parts of the pairs their indirect ones are summed too, of the walk that this one is the lazy form of
+    if it is `lazy`; that takes two steps at least.
 
     `memory` bounds the working arrays, in bytes. The result is the same, bit for bit, for any memory, for any number of
     threads, and after going on from a snapshot. `plan` is that of the same walk, steps and pairs, if it is known.
@@ -83,6 +96,7 @@ def series_times(
     jumps = _Jumps.of(walk, plan)
     tail = tail and steps >= 2
     sums, added = np.empty((2, len(source))), np.empty((2, len(source) if tail else 0))
+    indirect = None if direct is None else np.empty(len(source))
 
     def fill(part: slice) -> None:
         ahead, behind = source[part], target[part]
@@ -96,9 +110,17 @@ def series_times(
         if tail:
             sums[:, part] += tails(directions[0], directions[1], steps)
             added[:, part] = sums[:, part] - [lines[0] for lines in directions]  # these may be below 0
+        if indirect is not None and direct is not None:
+            meeting = np.zeros((KEPT, len(ahead)))
+            for places, start, end in ((pairs.ahead, ahead, behind), (pairs.behind, behind, ahead)):
+                lines = np.ascontiguousarray(_columns(kept, places[part]))
+                jumps.add_chances(lines, start, end)
+                meeting += lines / perron[end]
+            indirect[part] = indirect_sum(meeting, direct[part] + 2, steps, lazy=lazy, tail=tail)
 
     run_in_threads(fill, slices(len(source), PAIRS_AT_A_TIME), jobs)
-    return Series(sums[0], sums[1], sums[0] + sums[1], steps, plan.flops, *(added if tail else ()))
+    tail_there, tail_back = added if tail else (None, None)
+    return Series(sums[0], sums[1], sums[0] + sums[1], steps, plan.flops, tail_there, tail_back, indirect)
 
 
 def _columns(lines: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -175,12 +197,18 @@ class _Jumps:
 
     def add(self, lines: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
         """Add the contribution to each of the kept lines."""
-        for step, chance in enumerate(self.leaving):
-            difference = chance[end] - chance[start]
-            lines[0] += difference * self.sums[self.plan.steps - 1 - step][end]
+        self._add(lines, [chance[end] - chance[start] for chance in self.leaving], end)
+
+    def add_chances(self, lines: np.ndarray, start: np.ndarray, end: np.ndarray) -> None:
+        """Add what the jumps contribute to P^t_ij alone."""
+        self._add(lines, [chance[start] for chance in self.leaving], end)
+
+    def _add(self, lines: np.ndarray, leaving: list[np.ndarray], end: np.ndarray) -> None:
+        for step, left in enumerate(leaving):
+            lines[0] += left * self.sums[self.plan.steps - 1 - step][end]
             for line, power in ((1, self.plan.steps), (2, self.plan.earlier)):
                 if power > step:
-                    lines[line] += difference * self.arriving[power - 1 - step][end]
+                    lines[line] += left * self.arriving[power - 1 - step][end]
 
 
 def earlier_step(steps: int) -> int:
@@ -192,6 +220,24 @@ def tails(ahead: np.ndarray, behind: np.ndarray, steps: int) -> tuple[np.ndarray
     """The tails of both directions, from three lines of each: anything, the last term, the earlier term."""
     rates = (ahead + behind,) * 2 if steps == 3 else (ahead, behind)
     return _tail(ahead[1], _ratio(rates[0], steps)), _tail(behind[1], _ratio(rates[1], steps))
+
+
+def indirect_sum(meeting: np.ndarray, edge: np.ndarray, steps: int, *, lazy: bool, tail: bool) -> np.ndarray:
+    """The indirect part from three lines of P^t_ij/pi_j + P^t_ji/pi_i: their sum, the last, the earlier.
+
+    edge: P_ij/pi_j + P_ji/pi_i. A term of the lazy walk, sum_s C(t, s) 2^-t P^s, has steps of s = 0 and 1 in it.
+    """
+    counts = np.arange(steps + 1)
+    waited = np.ldexp(1.0, -counts) if lazy else (counts == 0).astype(float)
+    moved = counts * np.ldexp(1.0, -counts) if lazy else (counts == 1).astype(float)
+    others = 1 - waited - moved
+    total = meeting[0] - moved.sum() * edge - 2 * others.sum()
+    if tail and steps >= LEAST_TAIL:
+        last, earlier = (
+            meeting[line] - moved[step] * edge - 2 * others[step] for line, step in ((1, steps), (2, steps - 1))
+        )
+        total += _tail(last, _ratio(np.stack([total, last, earlier]), steps))
+    return total / 2 if lazy else total
 
 
 def _ratio(lines: np.ndarray, steps: int) -> np.ndarray:

@@ -48,6 +48,13 @@ class Walk:
         diagonal = self.sparse.diagonal()
         return diagonal if self.jump is None else diagonal + self.jump / self.size
 
+    def chances(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """P_ij of some pairs."""
+        if not len(source):
+            return np.zeros(0)  # scipy makes a matrix of none
+        steps = np.asarray(self.sparse[source, target], dtype=np.float64).ravel()
+        return steps if self.jump is None else steps + self.jump[source] / self.size
+
     def lazy(self) -> Walk:
         """The walk that waits with probability 1/2 before each step: the same Perron vector, twice the times."""
         waiting = csr_array(eye_array(self.size, format="csr"))

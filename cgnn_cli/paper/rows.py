@@ -115,7 +115,7 @@ def _preset(name: str, dataset: str, model: str) -> tuple[dict[str, Any], str]:
 
 
 ROWS: dict[str, Row] = {
-    **{name: Row(model.label, name) for name, model in MODELS.items() if name != "cgnn"},
+    **{name: Row(model.label, name) for name, model in MODELS.items() if name != "cgnn" and model.learns},
     "cgnn": Row("CGNN", "cgnn"),
     "cgnn-none": Row("CGNN, no weights", "cgnn", control="none"),
     "cgnn-pi": Row("CGNN, pi-only", "cgnn", control="pi-only"),

@@ -60,8 +60,11 @@ def draw_scores(
 def draw_learning(
     name: str, dataset: str, histories: Sequence[tuple[Run, list[History]]], labels: dict[str, Label]
 ) -> Picture | None:
-    """Loss and validation accuracy by epoch: the median over the splits, while at least half of them still train."""
-    known = [(run, found) for run, found in histories if found]
+    """Loss and validation accuracy by epoch: the median over the splits, while at least half of them still train.
+
+    What was not trained has no loss, and is left out.
+    """
+    known = [(run, found) for run, found in histories if found and all("loss" in history for history in found)]
     shown = sorted(known, key=lambda item: -item[0].mean)[:MOST_CURVES]
     if not shown:
         return None

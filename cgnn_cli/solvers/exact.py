@@ -7,6 +7,7 @@ from cgnn_cli.numerics.exact import CERTAIN, exact_times
 from cgnn_cli.solvers.solution import Allowance, Pairs, Solution
 
 MOST_DIGITS = 15
+UNCLEAR = 0.1  # relative error of an indirect part without a digit
 
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
@@ -14,7 +15,7 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
     times = found.there + found.back
     error = np.nan_to_num(np.maximum(found.error_there, found.error_back), nan=np.inf, posinf=np.inf)
     if not len(times):
-        return Solution(found.there, found.back, times)
+        return Solution(found.there, found.back, times, parts=found.parts)
     error += float(pairs.dilap.summary.get("perron_correction", 0.0))  # times inherit the error of pi
     digits = int(np.clip(np.floor(-np.log10(np.maximum(error.max(), 1e-300))), 0, MOST_DIGITS))
     uncertain = int((error > CERTAIN).sum())
@@ -26,5 +27,6 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
             "the walk visits some nodes too rarely for double precision; look for weights that differ by many orders "
             "of magnitude, or use --method escape or teleport"
         )
-    figures = {"digits": digits, "uncertain_edges": uncertain}
-    return Solution(found.there, found.back, times, figures, warnings=warnings)
+    unclear = ~(found.part_error <= UNCLEAR * np.abs(found.parts.indirect))
+    figures = {"digits": digits, "uncertain_edges": uncertain, "uncertain_indirect": int(unclear.sum())}
+    return Solution(found.there, found.back, times, figures, warnings=warnings, parts=found.parts)

@@ -4,9 +4,11 @@ from typing import Any
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import ResourceError
+from cgnn_cli.numerics.parts import Parts, direct_part
 from cgnn_cli.numerics.powers import Plan
 from cgnn_cli.numerics.series import plan_series, series_times
 from cgnn_cli.numerics.verify import choose_steps
+from cgnn_cli.solver_table import PARTS_STEPS
 from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, Unsaved
 
 WORK_A_SECOND = 2e7  # multiplications of sparse matrices, on a slow core
@@ -35,6 +37,7 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
             )
         figures |= {"sampled_edges": choice.edges, "sampled_error": choice.error}
     plan = affordable_plan(pairs, steps)
+    direct = direct_part(*pairs.system) if steps >= PARTS_STEPS else None
     found = series_times(
         *pairs.stepping,
         steps,
@@ -43,9 +46,15 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
         memory=allowance.memory,
         jobs=allowance.jobs,
         watch=allowance.watch,
+        direct=direct,
+        lazy=pairs.is_lazy,
     )
     figures |= {"steps": found.steps, "tail": found.tail, "lazy": pairs.is_lazy, "multiplications": found.flops}
-    return Solution(*pairs.in_steps(found.there, found.back), figures, notes, work=series_work(pairs, plan))
+    there, back, times = pairs.in_steps(found.there, found.back)
+    parts = None
+    if direct is not None and found.indirect is not None:
+        parts = Parts(times + direct + found.indirect, direct, found.indirect)
+    return Solution(there, back, times, figures, notes, work=series_work(pairs, plan), parts=parts)
 
 
 def series_work(pairs: Pairs, plan: Plan) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
 from cgnn_cli.graph import Dilap
+from cgnn_cli.numerics.parts import Parts
 from cgnn_cli.numerics.self_check import TOLERANCE, self_check
 from cgnn_cli.numerics.verify import verify
 from cgnn_cli.numerics.walk import Walk
@@ -66,6 +67,7 @@ class Pairs:
 class Solution:
     """Times between pairs of states, figures about the solver, notes for the user, and warnings of doubtful times.
 
+    parts: what c is made of, for solvers that know.
     work: the solver's own multiplications, which a check of its times may take too; None: it needs no check.
     """
 
@@ -77,6 +79,7 @@ class Solution:
     error: np.ndarray | None = None
     warnings: list[str] = field(default_factory=list)
     work: float | None = None
+    parts: Parts | None = None
 
 
 @dataclass

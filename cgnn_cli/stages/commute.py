@@ -29,6 +29,12 @@ def commute(
     if error is not None:
         error[covered] = solved.error
 
+    parts: dict[str, np.ndarray] = {}
+    if solved.parts is not None:
+        for name, values in vars(solved.parts).items():
+            parts[name] = np.full(edges.nnz, np.nan)
+            parts[name][covered] = values
+
     inverse_perron = np.full(graph.node_count, np.nan)
     inverse_perron[dilap.nodes] = 1 / dilap.perron
     baseline = inverse_perron[source] + inverse_perron[target]
@@ -48,6 +54,7 @@ def commute(
         weight_out=weight_out,
         weight_in=weight_in,
         error=error,
+        **parts,
         summary={
             "edges": int(edges.nnz),
             "edges_without_value": int((~covered).sum()),

@@ -1,6 +1,6 @@
 """train: fit one model on one split, keeping the weights of the best validation epoch."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from torch import Tensor
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
 from cgnn_cli.graph import Checkpoint, Fit, Graph, Operators
+from cgnn_cli.models.model_table import solve_model, solved_scores
 from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.classifier import Classifier, Output
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
-from cgnn_cli.stages.task import CPU, Task, prepare, set_up_torch, untrained_warnings
+from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
@@ -61,6 +62,8 @@ def fit(
     CPU with the same number of threads.
     """
     compute, watch = compute or ComputeConfig(), watch or Watch()
+    if not config.learns:
+        return solved(graph, config, split, watch)
     task = prepare(graph, operators, config, split, set_up_torch(compute))
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay, task.network.undecayed)
     total = task.network.pretrain_epochs + config.epochs
@@ -91,6 +94,14 @@ def fit(
             **operators.summary,
         },
     )
+
+
+def solved(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
+    """What a model that learns nothing finds on one split."""
+    check_trainable(graph, split)
+    found = solve_model(graph, config, split, watch)
+    told = {"split": split, "model": config.model, "direction": config.resolved_direction}
+    return replace(found, summary={**told, **found.summary, **untrained_warnings(graph, [split])})
 
 
 def twin_figures(graph: Graph, config: TrainConfig, splits: list[int]) -> dict[str, Any]:
@@ -201,6 +212,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
     accuracies = np.array([fits[split].summary["validation_accuracy"] for split in sorted(fits)])
     any_fit = next(iter(fits.values()))
     twins = [fit.summary["test_twins"] for fit in fits.values() if "test_twins" in fit.summary]
+    walks = [fits[split].summary["walk"] for split in sorted(fits) if "walk" in fits[split].summary]
     warnings = [warning for split in sorted(fits) for warning in fits[split].summary.get("warnings", ())]
     return Checkpoint(
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
@@ -213,6 +225,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
                 "runs": len(fits),
             },
             "epochs": [fits[split].summary["epochs"] for split in sorted(fits)],
+            **({"walks": walks} if walks else {}),
             **({"test_twins": float(np.mean(twins)), "notes": twin_notes(float(np.mean(twins)))} if twins else {}),
             **({"warnings": warnings} if warnings else {}),
         },
@@ -229,6 +242,9 @@ def forward(
     device: torch.device = CPU,
 ) -> Output:
     """Run a trained model over the whole graph in evaluation mode."""
+    if not config.learns:
+        scores = torch.from_numpy(solved_scores(checkpoint.fit(split).weights, config)).to(device)
+        return Output(scores, scores)
     task = prepare(graph, operators, config, split, device)
     task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
     task.network.eval()

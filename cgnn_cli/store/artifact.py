@@ -29,7 +29,8 @@ from cgnn_cli.store.provenance import shown
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
 
-FORMAT_VERSION, PLAIN_VERSION = 2, 1  # what is read up to, and what holds no packed strings
+FORMAT_VERSION, PLAIN_VERSION = 2, 1  # what is read up to, and what 0.1.0 reads: no packed strings, no later elements
+LATER_ELEMENTS = {"popularity", "direct", "indirect"}  # which 0.1.0 would meet under keys that it knows
 FILE_TYPES = {**{stage.name: stage.file_type for stage in STAGES.values()}, "partial": "cgnn-partial"}
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TRAILER = b"\ncgnn-file-sha256 "
@@ -81,6 +82,8 @@ def format_version(elements: Elements) -> int:
     """The version of the format that elements take: they are written so that an older cgnn reads what it can."""
     from cgnn_cli.store.elements import flatten, is_packed
 
+    if not LATER_ELEMENTS.isdisjoint(elements):
+        return FORMAT_VERSION
     return FORMAT_VERSION if any(map(is_packed, flatten(elements, pack=False).values())) else PLAIN_VERSION
 
 

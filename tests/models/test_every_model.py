@@ -1,4 +1,4 @@
-"""What every model of the table must do, whatever its equations are."""
+"""What every model of the table that learns must do, whatever its equations are."""
 
 import dataclasses
 from itertools import pairwise
@@ -14,7 +14,7 @@ from cgnn_cli.configs import TrainConfig, option_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.estimates import fit_memory, numbers_of_a_node
 from cgnn_cli.graph import CommuteTimes, Fit, Graph
-from cgnn_cli.models.model_table import MODELS, train_config
+from cgnn_cli.models.model_table import MODELS, learners, train_config
 from cgnn_cli.models.parts.propagate import Propagator, as_input
 from cgnn_cli.pipeline import FitConfig
 from cgnn_cli.stages.evaluate import evaluate
@@ -36,7 +36,7 @@ from tests.models.samples import (
 )
 
 CASES: dict[str, dict[str, Any]] = {
-    **{name: {"model": name} for name in MODELS},
+    **{name: {"model": name} for name in learners()},
     "cgnn by pagerank": {"model": "cgnn", "propagation": "ppr"},
     "dirgnn gcn": {"model": "dirgnn", "variant": "gcn"},
     "dirgnn gat": {"model": "dirgnn", "variant": "gat"},

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.configs import Encoding, Facts, TrainConfig
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph, Operators
-from cgnn_cli.models.model_table import MODELS, train_config
+from cgnn_cli.models.model_table import learners, train_config
 from cgnn_cli.operators import encoding
 from cgnn_cli.operators.degree_features import normal_quantiles
 from cgnn_cli.operators.landmarks import landmarks_of
@@ -157,7 +157,7 @@ def test_similar_nodes_are_those_of_the_encoding_where_there_are_no_features(gra
     assert keys == [{"knn": 3}, {"knn": 3, "encoding": "laplacian", "encoding_size": 64}]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", learners())
 def test_every_model_learns_from_places_alone(model: str) -> None:
     """Two communities, told apart by the first eigenvector; in batches where the model can."""
     graph = dataclasses.replace(communities(0.0, inside=0.15), features=None)

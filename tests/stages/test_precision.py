@@ -10,7 +10,7 @@ import torch
 from cgnn_cli.analysis.prediction import predict_classes
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.graph import CommuteTimes, Graph
-from cgnn_cli.models.model_table import MODELS, train_config
+from cgnn_cli.models.model_table import learners, train_config
 from cgnn_cli.operators.operator_table import uses_weights
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
@@ -33,7 +33,7 @@ VARIANTS: list[dict[str, Any]] = [
 ]
 
 
-EVERY_LAYER: list[dict[str, Any]] = [{"model": name} for name in MODELS] + VARIANTS
+EVERY_LAYER: list[dict[str, Any]] = [{"model": name} for name in learners()] + VARIANTS
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["dense", "sparse"])

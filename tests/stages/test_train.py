@@ -14,7 +14,7 @@ from cgnn_cli.errors import DataError, NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import CommuteTimes, Fit, Graph, Operators
 from cgnn_cli.models.cgnn import CgnnConfig
 from cgnn_cli.models.gat import GatConfig
-from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.models.model_table import learners
 from cgnn_cli.models.parts.classifier import Output
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
@@ -219,7 +219,7 @@ def test_a_branch_counts_where_there_is_one(graph: Graph, operators: Operators) 
     assert dataclasses.replace(task, config=dataclasses.replace(with_branch, branch_dropout=0.0)).is_steady
 
 
-@pytest.mark.parametrize("model", list(MODELS))
+@pytest.mark.parametrize("model", learners())
 def test_a_steady_network_does_in_training_what_it_does_afterwards(
     graph: Graph, times: CommuteTimes, model: Any
 ) -> None:

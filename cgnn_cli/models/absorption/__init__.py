@@ -1,0 +1,61 @@
+"""Absorption: the class that a random walk meets first. Nothing is trained."""
+
+import dataclasses
+from typing import Literal
+
+from cgnn_cli.configs import Encoding, TrainConfig, option
+from cgnn_cli.errors import UsageError
+
+LEAST_DEATH = 0.001
+
+
+class AbsorptionConfig(TrainConfig):
+    model: str = "absorption"
+    title = "The class of the training node that a walk meets first; nothing is trained"
+    label = "Absorption"
+    paper = "Zhu et al., Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003"
+    learns = False
+
+    walk_direction: Literal["auto", "out", "in", "undirected"] = option(
+        "auto",
+        "absorption: where the walk goes: along edges (out), against them (in), or both. auto: the best on validation.",
+    )
+    death_rate: float | None = option(
+        None,
+        "absorption: chance that the walk ends before a step. Default: of 0.2, 0.05 and 0.01 the best on validation.",
+        minimum=LEAST_DEATH,
+        maximum=0.999,
+    )
+
+    def unread(self) -> set[str]:
+        """All that is about training, and about input."""
+        common = {field.name for field in dataclasses.fields(TrainConfig)}
+        return common - {"model", "direction"}
+
+    def check(self) -> None:
+        """What would be an input of a network is refused where it was asked for."""
+        super().check()
+        wanted = [name for name in ("degree_features", "label_input") if getattr(self, name)]
+        wanted += ["encoding"] if self.has_encoding else []
+        if wanted:
+            flag = "--" + wanted[0].replace("_", "-")
+            raise UsageError(f"--model absorption has no {flag}: it reads edges and labels alone", f"leave {flag} out")
+
+    def encoding_of(self, features: str) -> Encoding:
+        """It needs no input, so that a graph without features gets none; one that is asked for is refused later."""
+        return "none" if self.encoding == "auto" else self.encoding
+
+    @property
+    def resolved_direction(self) -> str:
+        if self.direction not in ("auto", "none"):
+            raise UsageError(
+                f"--model absorption has no --direction {self.direction}: it takes no messages",
+                "--walk-direction says where its walk goes",
+            )
+        return "none"
+
+    def operator_kinds(self) -> tuple[str, ...]:
+        return ()
+
+    def numbers_a_node(self) -> int:
+        return 0
