@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import forks
 from tests.front_door import FrontDoor
@@ -15,6 +16,9 @@ from tests.front_door import FrontDoor
 MakeStandIn = Callable[[str], dict[str, Path]]
 QUESTIONS = {"git", "uname"}  # programs that say something for the provenance, and compute nothing
 REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
+# A machine that does other work beside the tests is slow for a moment; that is no fault of what they try.
+settings.register_profile("cgnn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("cgnn")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
