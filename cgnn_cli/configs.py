@@ -126,6 +126,11 @@ class GraphConfig(StageConfig):
         "Splits. published: those stored upstream. per-class: 20 a class, 500 to validate, seeds 0 to 9. "
         "per-class-1020: the same, seed 1020 only. random: ten of 48/32/20. default: the dataset's own.",
     )
+    featureless: bool = option(False, "Leave the graph's own features out.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Records of 0.1.0 know nothing of `--featureless`."""
+        return {name: value for name, value in super().to_dict().items() if name != "featureless" or value}
 
 
 @dataclass(frozen=True)

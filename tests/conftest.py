@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.front_door import FrontDoor
 
 MakeStandIn = Callable[[str], dict[str, Path]]
@@ -44,6 +45,10 @@ def stand_in(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> MakeS
         return made[name]
 
     return make
+
+
+def pytest_sessionfinish() -> None:
+    forks.close()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

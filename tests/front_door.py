@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cgnn_cli.commands.main import main
+from tests.forks import server
 
 
 @dataclass(frozen=True)
@@ -65,9 +66,13 @@ class FrontDoor:
         return errors[0]
 
 
-def run_process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own."""
-    command = [sys.executable, "-m", "cgnn_cli", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=120, check=False, env={**os.environ, **environment}
-    )
+def run_process(*arguments: object, fresh: bool = False, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, forked or in a fresh interpreter."""
+    surroundings = {**os.environ, **environment}
+    words = [*map(str, arguments)]
+    if fresh:
+        command = [sys.executable, "-m", "cgnn_cli", *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=surroundings)
+    process = server().start(words, "", surroundings, subprocess.PIPE)
+    out, err = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)

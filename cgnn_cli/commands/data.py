@@ -104,12 +104,14 @@ def show_dataset(
     statistics = {**graph_statistics(runner.data(step)), "repeats": read.get("repeats", 0)}
     for note in read.get("notes", ()):
         session.talker.note(note)
-    parts = ("protocol", "undirected", "verified", "standin")
+    parts = ("protocol", "undirected", "featureless", "verified", "standin")
     origin = {part: value for part, value in header.summary.items() if part in parts}
     expected, paper, about = {}, {}, None
     if name in BENCHMARKS:
         benchmark = BENCHMARKS[name]
         expected, paper = {} if config.undirected else benchmark.expected, benchmark.paper
+        if config.featureless:
+            expected = {figure: value for figure, value in expected.items() if figure != "features"}
         origin |= {**_terms(benchmark), "remarks": list(benchmark.remarks)}
         about = _about(benchmark, header.summary)
     summary = {**statistics, **origin, "expected": expected, "paper": paper}

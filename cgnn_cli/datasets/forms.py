@@ -1,4 +1,4 @@
-"""Other forms of a graph: symmetrised, or with other splits."""
+"""Other forms of a graph: symmetrised, with other splits, or without its features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,16 @@ def variant(graph: Graph, config: GraphConfig) -> Graph:
     """The form of a graph that is asked for."""
     if config.protocol != "default":
         graph = with_protocol(graph, config.protocol)
+    if config.featureless:
+        graph = without_features(graph)
     return symmetrised(graph) if config.undirected else graph
+
+
+def without_features(graph: Graph) -> Graph:
+    """The graph alone; one that has no features is what it was."""
+    if graph.features is None:
+        return graph
+    return dataclasses.replace(graph, features=None, summary={**graph.summary, "featureless": True})
 
 
 def symmetrised(graph: Graph) -> Graph:

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(\+[a-z0-9-]{1,20}){0,3}")
+RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(\+[a-z0-9-]{1,20}){0,4}")
 DEMO = "demo"
 DEMO_SOURCE = {"demo": 1}
 DEMO_TITLE = "embedded social graph with celebrities, generated from a fixed seed"
-RECORDED = ("dataset", "protocol", "undirected", "verified", "standin")
+RECORDED = ("dataset", "protocol", "undirected", "featureless", "verified", "standin")
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,8 @@ def _content(record: dict[str, Any]) -> GraphContent:
 
 def _form(config: GraphConfig) -> list[str]:
     """The parts of a record's name that say which form of a dataset it is."""
-    return ["undirected"] * config.undirected + [config.protocol] * (config.protocol != "default")
+    drawn = [config.protocol] * (config.protocol != "default")
+    return ["undirected"] * config.undirected + drawn + ["featureless"] * config.featureless
 
 
 def _demo() -> Graph:

@@ -157,7 +157,7 @@ class Run:
 
     @property
     def graph_notes(self) -> dict[str, Any]:
-        """What is recorded about the graph: its dataset, protocol, whether it is undirected or a stand-in."""
+        """What is recorded about the graph: its dataset and protocol, which form it is, whether it is a stand-in."""
         return self.headers["graph"].summary if "graph" in self.headers else {}
 
     @property

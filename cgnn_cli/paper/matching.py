@@ -41,7 +41,8 @@ def is_undirected(graph: Mapping[str, Any], direction: str) -> bool:
 def beside_paper(run: Run) -> Beside | None:
     """A run beside the paper's figure for its model on its dataset; a stand-in is never compared."""
     dataset = run.graph_notes.get("dataset", run.dataset.split(",")[0])
-    if dataset not in BENCHMARKS or "standin" in run.graph_notes or not has_figure(run.model, run.options):
+    other = {"standin", "featureless"} & run.graph_notes.keys()
+    if dataset not in BENCHMARKS or other or not has_figure(run.model, run.options):
         return None
     undirected = is_undirected(run.graph_notes, run.direction)
     result, notes = _printed(run, dataset, undirected)

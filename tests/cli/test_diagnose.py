@@ -57,9 +57,8 @@ def test_a_dataset_is_needed(cgnn: FrontDoor) -> None:
 def test_nothing_is_trained_and_torch_is_not_needed(tmp_path: Path) -> None:
     blocked = tmp_path / "torch.py"
     blocked.write_text("raise ImportError('torch was imported')\n")
-    result = run_process(
-        "diagnose", "--dataset", "demo", "--verify", 4, "-q", PYTHONPATH=f"{tmp_path}:{Path(__file__).parents[2]}"
-    )
+    path = f"{tmp_path}:{Path(__file__).parents[2]}"
+    result = run_process("diagnose", "--dataset", "demo", "--verify", 4, "-q", fresh=True, PYTHONPATH=path)
     assert result.returncode == 0, result.stderr
     assert not Path(".cgnn/fit").exists()
 

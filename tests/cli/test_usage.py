@@ -156,6 +156,6 @@ def test_no_color_and_plain_lines_when_not_on_a_terminal() -> None:
     process = run_process("run", "--epochs", 1, "--hidden", 2, "--split", 0)
     assert process.returncode == 0
     assert "\x1b" not in process.stdout + process.stderr
-    forced = run_process("commute", "--dataset", "nothing", FORCE_COLOR="1", NO_COLOR="1")
+    forced = run_process("commute", "--dataset", "nothing", fresh=True, FORCE_COLOR="1", NO_COLOR="1")
     assert forced.returncode == 2 and "\x1b" not in forced.stderr
     assert Path(process.stdout.strip()).exists()

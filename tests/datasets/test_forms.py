@@ -1,11 +1,12 @@
-"""Forms of a graph through the front door: symmetrised, or with other splits."""
+"""Forms of a graph through the front door: symmetrised, with other splits, or without features."""
 
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.datasets.toy_benchmark import BAD_DATA
+from cgnn_cli.configs import GraphConfig
+from tests.datasets.toy_benchmark import BAD_DATA, write_toy
 from tests.front_door import FrontDoor
 from tests.graphs import toy_arrays
 
@@ -71,3 +72,50 @@ def test_graph_options_do_not_go_with_an_artifact(cgnn: FrontDoor) -> None:
     rewired = cgnn.ok("rewire", "--dataset", "demo").path
     for given, target in ((graph, "rewire"), (rewired, "dilap")):
         assert "--undirected belongs to graph" in cgnn.fails(2, target, "--input", given, "--undirected")
+
+
+def test_featureless_is_the_graph_alone(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    source = ("--mirror", mirror, "--json")
+    whole = cgnn.ok("data", "show", "toy", *source).json
+    bare = cgnn.ok("data", "show", "toy", "--featureless", *source).json
+    assert bare["key"] != whole["key"]
+    assert (bare["summary"]["features"], bare["summary"]["featureless"]) == (0, True)
+    assert "features" in whole["summary"]["expected"] and "features" not in bare["summary"]["expected"]
+    kept = ("nodes", "edges", "clean_edges", "classes", "splits", "reciprocity", "verified")
+    assert [bare["summary"][name] for name in kept] == [whole["summary"][name] for name in kept]
+    arrays = [np.load(_npz(cgnn, shown["artifact"])) for shown in (whole, bare)]
+    assert set(arrays[0]) - set(arrays[1]) == {"features"}
+    for name in ("labels", "splits", "adjacency/data", "adjacency/indices", "adjacency/indptr"):
+        assert np.array_equal(arrays[0][name], arrays[1][name]), name
+    again = cgnn.ok("rewire", "--dataset", "toy", "--featureless", *source).json
+    assert again["stages"][0] == {**again["stages"][0], "key": bare["key"], "cache": "hit"}
+
+
+def test_a_model_on_a_featureless_graph_takes_an_encoding(cgnn: FrontDoor) -> None:
+    bare = ("--dataset", "demo", "--featureless", "--model", "mlp", "--epochs", 1, "--hidden", 4, "--split", 0)
+    assert cgnn.ok("train", *bare, "--json").json["summary"]["encoding"]["name"] == "laplacian"
+    assert "without any input" in cgnn.fails(2, "train", *bare, "--encoding", "none")
+
+
+def test_a_graph_without_features_is_its_own_featureless_form(cgnn: FrontDoor) -> None:
+    Path("edges.csv").write_text("a,b\nb,c\nc,a\n")
+    cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "-q")
+    keys = [cgnn.ok("data", "show", "mine", *form, "--json").json["key"] for form in ((), ("--featureless",))]
+    assert keys[0] == keys[1]
+
+
+def test_all_forms_of_a_stand_in_travel_in_packs(cgnn: FrontDoor, toy: Path, mirror: Path) -> None:
+    write_toy(mirror, shift=1)
+    source = ("--dataset", "toy", "--undirected", "--protocol", "random", "--featureless", "--accept-standin")
+    made = cgnn.ok("rewire", *source, "--mirror", mirror, "--json").json
+    cgnn.ok("cache", "pack", made["key"], "--output", "pack.tar")
+    unpacked = cgnn.ok("cache", "unpack", "pack.tar", "--store", "other", "--json").json["summary"]["datasets"]
+    assert unpacked == {"toy+standin+undirected+random+featureless": "new"}
+    again = cgnn.ok("rewire", *source, "--store", "other", "--offline", "--json").json
+    assert (again["key"], again["cache"]) == (made["key"], "hit")
+
+
+def test_only_featureless_forms_say_so_in_a_record() -> None:
+    assert GraphConfig(undirected=True).to_dict() == {"undirected": True, "protocol": "default"}
+    assert GraphConfig(featureless=True).to_dict()["featureless"] is True
+    assert GraphConfig.from_dict({"undirected": True, "protocol": "default"}) == GraphConfig(undirected=True)

@@ -491,7 +491,21 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     write_standin(Path("mirror"))
     other = Path("other").absolute()
     source = ("--dataset", "roman-empire", "--mirror", "mirror", "--accept-standin", "--undirected", "--store", other)
-    cgnn.ok("run", *source, "--method", "teleport", "--solver", "sketch", "--verify", 5, *TINY, "--split", 0, "-q")
+    cgnn.ok(
+        "run",
+        *source,
+        "--featureless",
+        "--method",
+        "teleport",
+        "--solver",
+        "sketch",
+        "--verify",
+        5,
+        *TINY,
+        "--split",
+        0,
+        "-q",
+    )
     chosen = Path("chosen").absolute()
     source = (*source[:-1], chosen)
     cgnn.ok(

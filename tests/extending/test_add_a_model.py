@@ -19,7 +19,7 @@ SHORT = ("--dataset", "demo", "--model", "sgc", "--epochs", 5)
 
 
 def cgnn(*arguments: object, models: str = "tests.extending.sgc") -> subprocess.CompletedProcess[str]:
-    return run_process(*arguments, CGNN_EXTENSIONS=models, PYTHONPATH=str(ROOT))
+    return run_process(*arguments, fresh=True, CGNN_EXTENSIONS=models, PYTHONPATH=str(ROOT))
 
 
 def test_the_page_shows_the_files_as_they_are() -> None:

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def cgnn(example: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    done = run_process(*arguments, CGNN_EXTENSIONS=f"tests.extending.{example}", PYTHONPATH=str(ROOT))
+    done = run_process(*arguments, fresh=True, CGNN_EXTENSIONS=f"tests.extending.{example}", PYTHONPATH=str(ROOT))
     assert done.returncode == 0, done
     return done
 

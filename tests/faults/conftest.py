@@ -8,6 +8,7 @@ import pytest
 
 from cgnn_cli.commands.main import main
 from cgnn_cli.pipeline import STAGES
+from tests.faults.imports import LABELS, RING
 from tests.faults.processes import artifacts_of, payload_of
 from tests.graphs import random_edges
 
@@ -70,3 +71,10 @@ def fresh(upstream: Path) -> Path:
     for stage in set(STAGES) - {"graph"}:
         shutil.rmtree(upstream / stage, ignore_errors=True)
     return upstream
+
+
+@pytest.fixture
+def ring() -> None:
+    """Files of a ring of six nodes with two classes, in the working folder."""
+    Path("edges.csv").write_text(RING)
+    Path("labels.csv").write_text(LABELS)

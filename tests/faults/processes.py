@@ -15,6 +15,7 @@ import psutil
 
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store import artifact as files
+from tests.forks import server
 
 DEADLINE = 90.0
 TINY = ("--dataset", "tiny", "--store", "store")
@@ -49,9 +50,15 @@ def program(patch: str) -> str:
 
 
 def start(
-    *arguments: object, patch: str = "", stdout: int = subprocess.PIPE, environment: dict[str, str] | None = None
+    *arguments: object,
+    patch: str = "",
+    stdout: int = subprocess.PIPE,
+    environment: dict[str, str] | None = None,
+    fresh: bool = False,
 ) -> subprocess.Popen[str]:
-    """Start `cgnn`; `patch` is Python code that runs before it, in its process."""
+    """Start `cgnn`, forked or in a fresh interpreter; `patch` is Python code that runs before it, in its process."""
+    if not fresh:
+        return server().start([*map(str, arguments)], patch, {**environ, **(environment or {})}, stdout)
     how = ["-c", program(patch)] if patch else ["-m", "cgnn_cli"]
     return subprocess.Popen(
         [sys.executable, *how, *map(str, arguments)],
@@ -72,9 +79,9 @@ def finish(process: subprocess.Popen[str]) -> Finished:
     return Finished(process.returncode, out or "", err)
 
 
-def run(*arguments: object, patch: str = "", **environment: str) -> Finished:
+def run(*arguments: object, patch: str = "", fresh: bool = False, **environment: str) -> Finished:
     """Run `cgnn` to its end."""
-    return finish(start(*arguments, patch=patch, environment=environment))
+    return finish(start(*arguments, patch=patch, environment=environment, fresh=fresh))
 
 
 def killed_at(number: int) -> str:

@@ -3,6 +3,7 @@
 import gzip
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import h5py
@@ -14,10 +15,12 @@ import pytest
 from cgnn_cli.resources import LEAST_SPACE, LEAST_TORCH_SPACE, SPACE_A_CORE, allowed_cores
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.elements import checksum
-from tests.faults.processes import Finished, artifacts_of, run
+from tests.faults import processes
+from tests.faults.processes import Finished, artifacts_of
 from tests.faults.test_untrusted import crafted, element, npz_with
 from tests.store.samples import sample, write
 
+run = partial(processes.run, fresh=True)  # what it imports counts too
 MIB = 1 << 20
 LIMIT = 100 * MIB
 IDLE = 200 * MIB  # what a process takes that has imported the libraries, generously
@@ -28,6 +31,7 @@ CGROUPS = Path("/sys/fs/cgroup/memory")
 
 NOTE_PEAK = """
 import atexit, re
+from functools import partial
 from pathlib import Path
 def note():
     Path("peak").write_text(re.search("VmHWM:\\\\s+([0-9]+) kB", Path("/proc/self/status").read_text())[1])

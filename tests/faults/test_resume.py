@@ -6,7 +6,6 @@ import json
 import random
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact
+from tests.faults.processes import start
 from tests.front_door import run_process
 
 EPOCHS = 60
@@ -37,11 +37,6 @@ TRAIN = (
 CODES = {signal.SIGTERM: 75, signal.SIGUSR1: 75, signal.SIGINT: 130, signal.SIGKILL: -9}
 
 
-def start(store: str, *options: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "cgnn_cli", *map(str, (*TRAIN, *options)), "--store", store]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def metrics(store: str) -> list[dict[str, float]]:
     lines = [line for path in Path(store).glob("runs/*/metrics.jsonl") for line in path.read_text().splitlines()]
     return [json.loads(line) for line in lines if line.endswith("}")]
@@ -49,7 +44,7 @@ def metrics(store: str) -> list[dict[str, float]]:
 
 def interrupt(store: str, number: signal.Signals, epoch: int, *options: object) -> subprocess.CompletedProcess[str]:
     """Start a training and signal it once it has written the metrics of an epoch."""
-    process = start(store, *options)
+    process = start(*TRAIN, *options, "--store", store)
     while process.poll() is None and len(metrics(store)) <= epoch:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.01)

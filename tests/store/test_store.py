@@ -112,10 +112,10 @@ def test_case_18_a_copied_store_on_a_machine_whose_clock_is_wrong(days: int, cgn
     shutil.copytree("store", "copy", copy_function=shutil.copyfile)
     for path in Path("copy").rglob("*"):
         os.utime(path, (1e9, 1e9))
-    made = run(*command, "copy", patch=SKEWED.format(days=days)).json
+    made = run(*command, "copy", patch=SKEWED.format(days=days), fresh=True).json
     assert made["key"] == key and {stage["cache"] for stage in made["stages"]} == {"hit"}
-    assert run("cache", "verify", "--store", "copy", patch=SKEWED.format(days=days)).code == 0
-    assert run("cache", "gc", "--store", "copy", patch=SKEWED.format(days=days)).code == 0
+    assert run("cache", "verify", "--store", "copy", patch=SKEWED.format(days=days), fresh=True).code == 0
+    assert run("cache", "gc", "--store", "copy", patch=SKEWED.format(days=days), fresh=True).code == 0
     assert cgnn.ok(*command, "copy").json["cache"] == "hit"
 
 
