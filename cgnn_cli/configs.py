@@ -12,10 +12,11 @@ from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 from cgnn_cli.errors import UsageError
 from cgnn_cli.resources import parse_bytes
-from cgnn_cli.solver_table import PAPER_RANK, SOLVERS, describe_solvers, solver_names, solvers_with
+from cgnn_cli.solver_table import PAPER_RANK, PARTS_STEPS, SOLVERS, describe_solvers, solver_names, solvers_with
 
 LARGEST_SEED = 2**32 - 1
 Encoding = Literal["auto", "none", "structural", "degrees", "laplacian", "head-start", "adjacency"]
+UNSCALED = ("affinity", "none")  # proximities without a scale
 ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
 STRUCTURAL_NOTE = "no features given: structural ones are used"
 
@@ -200,10 +201,10 @@ class CommuteConfig(StageConfig):
     tail: bool = option(True, "series: add what the left-out steps of a geometric series would add.")
     probes: int = option(64, "sketch: number of random probes.", minimum=2)
     verify: int = option(0, "Measure the error on so many random edges by exact solves.", minimum=0)
-    proximity: Literal["exp", "inverse", "ratio", "none"] = option(
+    proximity: Literal["exp", "inverse", "ratio", "affinity", "none"] = option(
         "exp",
         "exp: exp(-(c - row minimum)/scale). inverse: (row minimum/c)^(1/scale). "
-        "ratio: exp on c/(1/pi_i + 1/pi_j). none: every weight 1.",
+        "ratio: exp on c/(1/pi_i + 1/pi_j). affinity: the indirect part of c (exact and series). none: every weight 1.",
     )
     scale: str = option("1", "Scale of the proximity: a number, `row-mean` or `median` (exp and ratio only).")
     solver_seed: int = option(0, "Seed of start vectors, probes and sampled edges.", minimum=0, maximum=LARGEST_SEED)
@@ -215,6 +216,13 @@ class CommuteConfig(StageConfig):
                 f"--solver {self.solver} with --proximity ratio gives every neighbour the same weight",
                 "use --proximity inverse or exp as the control, or --proximity none for equal weights",
             )
+        if self.proximity == "affinity" and not SOLVERS[self.solver].parts:
+            raise UsageError(
+                f"--proximity affinity weighs by a part of the commute times that --solver {self.solver} does not tell",
+                f"use --solver {' or '.join(name for name in solver_names() if SOLVERS[name].parts)}",
+            )
+        if self.proximity == "affinity" and self.steps is not None and self.steps < PARTS_STEPS:
+            raise UsageError(f"--proximity affinity needs at least --steps {PARTS_STEPS}, got {self.steps}")
         if self.tolerance is not None and self.steps is not None:
             raise UsageError("--tolerance chooses --steps by itself", "give one of them")
         if self.tolerance is not None and self.solver not in (able := solvers_with("tolerance")):
@@ -254,7 +262,7 @@ class CommuteConfig(StageConfig):
             del values[name]
         if "steps" in values:
             values["steps"] = self.step_count
-        if self.proximity == "none":
+        if self.proximity in UNSCALED:
             del values["scale"]
         else:
             values["scale"] = self.scale_value()

@@ -7,6 +7,8 @@ import numpy as np
 
 from cgnn_cli.errors import NumericalError
 
+FLOOR = 0.05
+
 
 def row_minimum(values: np.ndarray, rows: np.ndarray, row_count: int) -> np.ndarray:
     """The least value of each row; +inf for a row without values."""
@@ -50,6 +52,20 @@ def inverse_weights(values: np.ndarray, rows: np.ndarray, row_count: int, scale:
         )
     logs = np.log(values)
     return np.exp((row_minimum(logs, rows, row_count)[rows] - logs) / scale)
+
+
+def closeness_weights(closeness: np.ndarray, rows: np.ndarray, row_count: int) -> np.ndarray:
+    """max(closeness, 0) and a floor, over the most of its row; 1 everywhere if no closeness is positive.
+
+    The floor, FLOOR times the median of all positive ones, keeps neighbours that are no closer than strangers.
+    """
+    positive = closeness[closeness > 0]
+    if not len(positive):
+        return np.ones(len(closeness))
+    raised = np.maximum(closeness, 0) + FLOOR * np.median(positive)
+    most = np.zeros(row_count)
+    np.maximum.at(most, rows, raised)
+    return np.asarray(raised / most[rows])
 
 
 def effective_neighbours(weights: np.ndarray, rows: np.ndarray, row_count: int) -> np.ndarray:

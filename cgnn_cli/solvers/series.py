@@ -30,6 +30,8 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
             progress=lambda done, total: watch.progress(done, total, "nodes of sampled edges solved"),
         )
         steps = len(choice.errors) - 1 if choice.steps is None else choice.steps
+        if config.proximity == "affinity":
+            steps = max(steps, PARTS_STEPS)
         if choice.steps is None:
             notes.append(
                 f"no number of steps up to {steps} reaches --tolerance {config.tolerance:g}; {steps} were used, "

@@ -9,6 +9,7 @@ import numpy as np
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
 from cgnn_cli.graph import Dilap
+from cgnn_cli.numerics.indirect_check import LEAST_WORK, check_indirect
 from cgnn_cli.numerics.parts import Parts
 from cgnn_cli.numerics.self_check import TOLERANCE, self_check
 from cgnn_cli.numerics.verify import verify
@@ -99,6 +100,8 @@ def solve_pairs(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> So
     solution: Solution = SOLVERS[config.solver].solve(pairs, config, allowance)
     if solution.work is not None and len(pairs.source):
         _check(pairs, config, allowance, solution, solution.work)
+        if solution.parts is not None:
+            _check_parts(pairs, config, allowance, solution, solution.parts, solution.work)
     if config.verify and len(pairs.source):
         watch = Unsaved(allowance.watch)
         try:
@@ -143,6 +146,40 @@ def _check(pairs: Pairs, config: CommuteConfig, allowance: Allowance, solution: 
             f"{config.solver} could check {checked}: in the work that a check may take, a solve came to a residual of "
             f"{found['residual']:.1e} (goal {TOLERANCE:.0e}); {mixes}; --verify {found['edges']} takes as long as it "
             f"needs, or use {remedy}"
+        )
+
+
+RANKED = 0.9  # Spearman's correlation of indirect parts with the true ones, below which there is a warning
+WEIGHED = 4  # times as much work for a check of the part that makes the weights
+
+
+def _check_parts(
+    pairs: Pairs, config: CommuteConfig, allowance: Allowance, solution: Solution, parts: Parts, work: float
+) -> None:
+    """Check the indirect part of some edges; where it makes the weights, warn if it is far off or may be."""
+    watch, weighed = Unsaved(allowance.watch), config.proximity == "affinity"
+    found = check_indirect(
+        *pairs.system,
+        parts,
+        WEIGHED * max(work, LEAST_WORK) if weighed else work,
+        lambda done, total: watch.progress(done, total, "nodes of sampled edges solved for their indirect part"),
+    )
+    solution.figures["indirect_check"] = found
+    if not weighed or not found["edges"]:
+        return
+    remedy = f"use --steps {max(4, 2 * int(solution.figures['steps']))}"
+    if exact_or_series(len(pairs.dilap.perron)) == "exact":
+        remedy += ", or --solver exact"
+    if not found["checked"]:
+        solution.warnings.append(
+            f"{config.solver} could not check the indirect part that --proximity affinity weighs by: the walk mixes "
+            f"slowly, so it may be far off; {remedy}"
+        )
+    elif found["spearman"] is not None and found["spearman"] < RANKED:
+        solution.warnings.append(
+            f"{config.solver} ranks edges by their indirect part, which --proximity affinity weighs by, with a "
+            f"Spearman correlation of {found['spearman']:.2f} with the true one on {found['checked']} checked edges "
+            f"(median error {found['median_relative_error']:.0%}); {remedy}"
         )
 
 

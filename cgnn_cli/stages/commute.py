@@ -5,8 +5,13 @@ import numpy as np
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
 from cgnn_cli.numerics.csr import row_of_entries
-from cgnn_cli.numerics.proximity import effective_neighbours, exponential_weights, inverse_weights
-from cgnn_cli.solvers.solution import Allowance, Pairs, quantiles, solve_pairs
+from cgnn_cli.numerics.proximity import (
+    closeness_weights,
+    effective_neighbours,
+    exponential_weights,
+    inverse_weights,
+)
+from cgnn_cli.solvers.solution import Allowance, Pairs, Solution, quantiles, solve_pairs
 
 FAR, MOST_FAR = 1e9, 0.01  # steps, and the share of edges that may be so far
 
@@ -42,8 +47,9 @@ def commute(
     far = int((rarer > FAR).sum())
     warnings = solved.warnings + _far_edges(far, len(rarer), dilap)
     weight_out, weight_in = np.zeros(edges.nnz), np.zeros(edges.nnz)
+    weighed = _weighed_by(config, solved, baseline[covered])
     for weights, rows in ((weight_out, source), (weight_in, target)):
-        weights[covered] = _weights(times[covered], baseline[covered], rows[covered], graph.node_count, config)
+        weights[covered] = _weights(weighed, rows[covered], graph.node_count, config)
 
     return CommuteTimes(
         source=source,
@@ -87,16 +93,23 @@ def _far_edges(count: int, edges: int, dilap: Dilap) -> list[str]:
     ]
 
 
-def _weights(
-    times: np.ndarray, baseline: np.ndarray, rows: np.ndarray, row_count: int, config: CommuteConfig
-) -> np.ndarray:
+def _weighed_by(config: CommuteConfig, solved: Solution, baseline: np.ndarray) -> np.ndarray:
+    """What the weight of each covered edge is made from."""
+    if config.proximity == "affinity":
+        assert solved.parts is not None
+        return np.nan_to_num(solved.parts.indirect, nan=0.0)
+    return solved.times / baseline if config.proximity == "ratio" else solved.times
+
+
+def _weights(values: np.ndarray, rows: np.ndarray, row_count: int, config: CommuteConfig) -> np.ndarray:
     """Row-max-normalised proximity of each edge within its row."""
-    scale = config.scale_value()
     if config.proximity == "none":
-        return np.ones(len(times))
+        return np.ones(len(values))
+    if config.proximity == "affinity":
+        return closeness_weights(values, rows, row_count)
+    scale = config.scale_value()
     if config.proximity == "inverse":
-        return inverse_weights(times, rows, row_count, float(scale))
-    values = times if config.proximity == "exp" else times / baseline
+        return inverse_weights(values, rows, row_count, float(scale))
     return exponential_weights(values, rows, row_count, scale)
 
 

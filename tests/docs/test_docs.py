@@ -508,7 +508,22 @@ def artifacts_of_every_kind(cgnn: FrontDoor, shared_store: Path) -> dict[str, li
     )
     chosen = Path("chosen").absolute()
     source = (*source[:-1], chosen)
-    cgnn.ok("run", *source, "--solver", "series", "--tolerance", 0.1, *TINY, "--split", 0, "-q")
+    cgnn.ok(
+        "run",
+        *source,
+        "--solver",
+        "series",
+        "--tolerance",
+        0.1,
+        "--proximity",
+        "affinity",
+        "--method",
+        "none",
+        *TINY,
+        "--split",
+        0,
+        "-q",
+    )
     cgnn.ok("rewire", "--dataset", "own", "--method", "escape", "--store", own, "-q")
     found: dict[str, list[Artifact]] = {}
     for stage in STAGES:

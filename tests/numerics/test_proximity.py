@@ -5,6 +5,7 @@ import pytest
 
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.numerics.proximity import (
+    closeness_weights,
     effective_neighbours,
     exponential_weights,
     inverse_weights,
@@ -150,3 +151,15 @@ def test_effective_neighbours_is_the_exponential_of_the_entropy() -> None:
     expected = np.exp(-(shares * np.log(shares)).sum())
     found = effective_neighbours(shares / shares.max(), np.zeros(4, dtype=int), 1)
     np.testing.assert_allclose(found, [expected], rtol=1e-14)
+
+
+def test_closeness_has_a_floor_and_the_best_of_each_row_has_1() -> None:
+    closeness, rows = np.array([4.0, -3.0, 1.0, 2.0, 0.0, -1.0]), np.array([0, 0, 1, 1, 1, 2])
+    floor = 0.05 * 2
+    expected = [1, floor / (4 + floor), (1 + floor) / (2 + floor), 1, floor / (2 + floor), 1]
+    np.testing.assert_allclose(closeness_weights(closeness, rows, 4), expected, rtol=1e-15)
+
+
+def test_where_nobody_is_close_all_weigh_the_same() -> None:
+    np.testing.assert_array_equal(closeness_weights(np.array([-1.0, 0.0, -5.0]), np.array([0, 0, 1]), 2), 1)
+    assert len(closeness_weights(np.zeros(0), np.zeros(0, int), 3)) == 0

@@ -1,5 +1,6 @@
 """commute: times and weights on the edges of the original graph, through all solvers and proximities."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -62,17 +63,24 @@ PROXIMITIES = [
     *(CommuteConfig(solver="exact", proximity="ratio", scale=scale) for scale in ("0.1", "row-mean", "median")),
     *(CommuteConfig(solver="exact", proximity="inverse", scale=scale) for scale in ("1", "0.5")),
     CommuteConfig(solver="exact", proximity="none"),
+    CommuteConfig(solver="exact", proximity="affinity"),
 ]
+SUMMED = CommuteConfig(solver="series", steps=4, proximity="affinity")
 
 
 def plain_weights(values: np.ndarray, rows: np.ndarray, config: CommuteConfig) -> np.ndarray:
     """Proximity by its definition in section 4 of the method, row by row in long double."""
     weights = np.ones(len(values), dtype=np.longdouble)
+    positive = values[values > 0]
+    if config.proximity == "affinity":
+        values = np.maximum(values, 0) + 0.05 * np.median(positive) if len(positive) else weights
     for row in np.unique(rows):
         mine = rows == row
         value = values[mine].astype(np.longdouble)
         if config.proximity == "inverse":
             weights[mine] = (value.min() / value) ** (1 / np.longdouble(config.scale))
+        elif config.proximity == "affinity":
+            weights[mine] = value / value.max()
         elif config.proximity != "none":
             named = {"row-mean": value.mean(), "median": np.median(values)}
             scale = named[config.scale] if config.scale in named else np.longdouble(config.scale)
@@ -80,12 +88,15 @@ def plain_weights(values: np.ndarray, rows: np.ndarray, config: CommuteConfig) -
     return weights
 
 
-@pytest.mark.parametrize("config", PROXIMITIES, ids=lambda config: f"{config.proximity} {config.scale}")
+@pytest.mark.parametrize("config", [*PROXIMITIES, SUMMED], ids=lambda config: f"{config.proximity} {config.scale}")
 def test_weights_follow_their_definition_in_both_directions(graph: Graph, walk: Dilap, config: CommuteConfig) -> None:
     times = commute(graph, walk, config)
     values = times.commute
     if config.proximity == "ratio":
         values = values / (1 / walk.perron[times.source] + 1 / walk.perron[times.target])
+    elif config.proximity == "affinity":
+        assert times.indirect is not None
+        values = times.indirect
     for weights, rows in ((times.weight_out, times.source), (times.weight_in, times.target)):
         np.testing.assert_allclose(weights, plain_weights(values, rows, config), rtol=1e-10, atol=1e-300)
         np.testing.assert_array_equal(best_of_rows(weights, rows), 1)
@@ -116,6 +127,50 @@ def test_inverse_refuses_scores_that_are_not_positive() -> None:
 def test_pi_only_with_ratio_is_refused() -> None:
     with pytest.raises(UsageError, match="same weight"):
         CommuteConfig(solver="pi-only", proximity="ratio")
+
+
+@pytest.mark.parametrize("solver", ["svd", "sketch", "pi-only"])
+def test_affinity_is_refused_where_the_parts_are_not_known(solver: str) -> None:
+    with pytest.raises(UsageError, match=f"--solver {solver} does not tell") as refused:
+        CommuteConfig(solver=solver, proximity="affinity")
+    assert refused.value.hint == "use --solver exact or series"
+
+
+def test_affinity_needs_two_steps(graph: Graph, walk: Dilap) -> None:
+    with pytest.raises(UsageError, match="needs at least --steps 2, got 1"):
+        CommuteConfig(solver="series", steps=1, proximity="affinity")
+    loose = CommuteConfig(solver="series", tolerance=1.0)  # which no step at all may meet
+    assert commute(graph, walk, loose).summary["steps"] < 2
+    assert commute(graph, walk, replace(loose, proximity="affinity")).summary["steps"] == 2
+
+
+def test_affinity_has_no_scale_in_its_key() -> None:
+    configs = [CommuteConfig(solver="exact", proximity="affinity", scale=scale) for scale in ("1", "row-mean", "7")]
+    assert [config.to_dict() for config in configs] == [{"solver": "exact", "proximity": "affinity"}] * 3
+
+
+def test_series_states_the_error_of_the_indirect_part_and_warns() -> None:
+    """On a graph of so few edges all of them are checked, so the figures are those of the whole."""
+    graph = graph_of(40, FAMILIES["sinks"](40))
+    walk = walk_on(graph)
+    truth = commute(graph, walk, EXACT).indirect
+    assert truth is not None
+    for steps in (2, 30):
+        config = CommuteConfig(solver="series", steps=steps, proximity="affinity")
+        found = commute(graph, walk, config)
+        assert found.indirect is not None
+        stated = found.summary["indirect_check"]
+        assert stated["edges"] == stated["checked"] == len(truth)
+        correlation = spearmanr(found.indirect, truth).statistic
+        assert stated["spearman"] == pytest.approx(correlation, abs=1e-3)
+        off = np.median(np.abs(found.indirect / truth - 1))
+        assert stated["median_relative_error"] == pytest.approx(off, rel=0.01, abs=1e-4)
+        warned = [text for text in found.summary.get("warnings", []) if "Spearman" in text]
+        assert bool(warned) == (correlation < 0.9) == (steps == 2)
+        if warned:
+            assert f"correlation of {correlation:.2f}" in warned[0] and "use --steps 4, or --solver exact" in warned[0]
+        plain = commute(graph, walk, CommuteConfig(solver="series", steps=steps)).summary
+        assert plain["indirect_check"] == stated and not any("Spearman" in text for text in plain.get("warnings", []))
 
 
 @pytest.mark.parametrize("scale", ["0", "-1", "nan", "inf", "wide", ""])
