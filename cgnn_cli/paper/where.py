@@ -19,11 +19,12 @@ from cgnn_cli.paper.experiment_table import WHERE
 from cgnn_cli.paper.findings import Findings, record_all
 from cgnn_cli.paper.gain_map import Gain, draw_gains
 from cgnn_cli.paper.lab import Lab
-from cgnn_cli.paper.paired_cells import compare_cells
+from cgnn_cli.paper.paired_cells import Compared, Pair, compare_cells
 from cgnn_cli.paper.rows import NO_WEIGHTS
 from cgnn_cli.report.comparisons import LEVEL, Comparison
 from cgnn_cli.report.table import DASH, Entry, Table, counted, formatted
 
+At = tuple[str, str]  # the name of a place, and what was added there
 NONE = "none"
 FEATURELESS = ", no features"
 OPENING = (
@@ -75,9 +76,7 @@ def run(lab: Lab) -> Findings:
     cells = {(place.name, title): cell for place in places for title, cell in plans(lab, place).items()}
     measured = dict(zip(cells, lab.measure(list(cells.values())), strict=True))
     pairs = {at: (each, measured[at[0], NONE]) for at, each in measured.items() if at[1] != NONE}
-    compared = compare_cells(lab, list(pairs.values()))
-    known = {(each.first.key, each.second.key): each for each in compared.comparisons}
-    beside = {at: Beside(*pair, known.get((pair[0].run.key, pair[1].run.key))) for at, pair in pairs.items()}
+    beside, compared = beside_of(lab, pairs)
     gains = {at: gain for at, each in beside.items() if (gain := each.gain)}
 
     findings, places = Findings(), sorted(places, key=lambda place: (place.featureless, place.dataset in MADE))
@@ -91,6 +90,13 @@ def run(lab: Lab) -> Findings:
     names = {each.run.key: place for (place, _), each in measured.items()}
     findings.records += [{**record, "place": names[record["keys"][1]]} for record in compared.records()]
     return findings
+
+
+def beside_of(lab: Lab, pairs: dict[At, Pair]) -> tuple[dict[At, Beside], Compared]:
+    """The pairs with their comparisons, whose p values are corrected for all of them."""
+    compared = compare_cells(lab, list(pairs.values()))
+    known = {(each.first.key, each.second.key): each for each in compared.comparisons}
+    return {at: Beside(*pair, known.get((pair[0].run.key, pair[1].run.key))) for at, pair in pairs.items()}, compared
 
 
 def places_of(lab: Lab, dataset: str) -> list[Place]:
@@ -127,7 +133,7 @@ def plans(lab: Lab, place: Place) -> dict[str, Cell]:
     return found
 
 
-def sentences(gains: dict[tuple[str, str], Gain]) -> list[str]:
+def sentences(gains: dict[At, Gain]) -> list[str]:
     """What the comparisons show, group by group."""
     found = []
     for group, titles in groups().items():
@@ -137,7 +143,7 @@ def sentences(gains: dict[tuple[str, str], Gain]) -> list[str]:
     return found
 
 
-def _told(gains: dict[tuple[str, str], Gain]) -> str:
+def _told(gains: dict[At, Gain]) -> str:
     """How many gains and losses are shown, and the largest gain."""
     up = {at: gain for at, gain in gains.items() if gain.shown and gain.points > 0}
     down = sum(gain.shown and gain.points < 0 for gain in gains.values())
@@ -148,7 +154,7 @@ def _told(gains: dict[tuple[str, str], Gain]) -> str:
     return f"{said}; the largest gain is {best.points:+.1f} points, of {title} on {place}"
 
 
-def summary_table(gains: dict[tuple[str, str], Gain]) -> Table:
+def summary_table(gains: dict[At, Gain]) -> Table:
     """One row for each addition: on how many graphs it helps and harms, and by how much."""
     rows = []
     for title, each in ADDITIONS.items():
@@ -163,9 +169,7 @@ def summary_table(gains: dict[tuple[str, str], Gain]) -> Table:
     )
 
 
-def gain_table(
-    group: str, titles: Sequence[str], bases: dict[str, Cell], beside: dict[tuple[str, str], Beside]
-) -> Table:
+def gain_table(group: str, titles: Sequence[str], bases: dict[str, Cell], beside: dict[At, Beside]) -> Table:
     """Graphs by additions of a group: the accuracy without, and what each adds."""
     rows: list[list[Entry | str]] = []
     for place, base in bases.items():
