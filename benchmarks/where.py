@@ -95,7 +95,7 @@ def main() -> None:
     small = [name for name in WHERE if name not in LARGE]
     asked = ["--datasets", ",".join([*small, *OWN, *LARGE]), "--jobs", str(options.jobs), "--threads", "1"]
     limits = {"--max-minutes": options.max_minutes, "--splits": options.splits}
-    asked += [part for option, value in limits.items() if value for part in (option, str(value))]
+    asked += [part for option, value in limits.items() if value is not None for part in (option, str(value))]
     source = ["--mirror", str(options.data), "--output", str(options.output), "--quiet"]
     command = [*cgnn, "reproduce", "where", *asked, *source, *store]
     os.execv(command[0], command)  # it hears signals itself

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
+
+from cgnn_cli.configs import TrainConfig
 
 TIMES, CONTROLS, ENCODINGS, LABELS = "commute times", "controls", "place in the graph", "labels"
 FIXED = {  # for all graphs; the paper's own weights take its own walk
@@ -57,6 +60,11 @@ ADDITIONS: dict[str, Addition] = {
         "1/pi_i + 1/pi_j: how often a walk comes by, nothing about the pair",
         {**BY_WEIGHT, "commute.solver": "pi-only", "commute.proximity": "inverse"},
     ),
+    "neighbours": Addition(
+        CONTROLS,
+        "the cosine of common neighbours, without any walk",
+        {**BY_WEIGHT, "commute.solver": "pi-only", "commute.proximity": "neighbours"},
+    ),
     "laplacian": _encoding("laplacian", "64 eigenvectors of the graph"),
     "head-start": _encoding("head-start", "times of a walk to and from 32 landmarks"),
     "adjacency": _encoding("adjacency", "ways of one and two steps to and from 32 landmarks"),
@@ -68,6 +76,9 @@ ADDITIONS: dict[str, Addition] = {
         {"train.model": "absorption"},
     ),
 }
+if "label_walk" in {each.name for each in dataclasses.fields(TrainConfig)}:
+    meaning = "chances of the class that a walk meets first, as input of the network"
+    ADDITIONS["label-walk"] = Addition(LABELS, meaning, {"train.label_walk": True})
 DEFAULT_ENCODING = "laplacian"  # that of a graph without features, so that there it is what others are compared with
 
 

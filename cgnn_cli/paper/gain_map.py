@@ -24,7 +24,8 @@ LONGEST_LINE = 52
 LEGEND = "Points of test accuracy beside CGNN without weights"
 CAPTION = (
     "Points of test accuracy above (blue) or below (orange) the same model with nothing added, where the corrected "
-    "paired test shows a difference; grey where it shows none. * fewer splits than the graph has; no cell: not compared"
+    "paired test shows a difference; grey where it shows none. * fewer splits than the graph has; no cell: not "
+    "compared; a graph with and without its features counts as two"
 )
 
 
