@@ -10,7 +10,7 @@ from tests.front_door import FrontDoor
 SHORT = ("--epochs", 2, "--hidden", 4, "--split", 0)
 DEMO = ("--dataset", "demo", *SHORT)
 NEAR = ("--solver", "pi-only", "--proximity", "neighbours")
-WEIGHTS = {
+WEIGHTS: dict[str, list[tuple[str, ...]]] = {
     "mean": [(), ("--solver", "exact", "--proximity", "ratio")],
     "weighted-mean": [NEAR, ("--solver", "exact", "--proximity", "affinity")],
 }
