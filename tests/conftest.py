@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from tests import forks
@@ -38,15 +39,18 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def stand_in(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> MakeStandIn:
-    """Makes the stand-in of a benchmark graph whose files are not among the real data, once; its files by name."""
-    made: dict[str, dict[str, Path]] = {}
+    """Makes the stand-in of a benchmark graph whose files are not among the real data, once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def make(name: str) -> dict[str, Path]:
-        if name not in made:
-            folder = tmp_path_factory.mktemp(name)
-            subprocess.run([sys.executable, real_data / "standins.py", name, folder], check=True)
-            made[name] = {path.name: path for path in folder.rglob("*.*")}
-        return made[name]
+        folder = shared / f"stand-in-{name}"
+        with FileLock(f"{folder}.lock"):
+            if not folder.exists():
+                unfinished = tmp_path_factory.mktemp(name)
+                subprocess.run([sys.executable, real_data / "standins.py", name, unfinished], check=True)
+                unfinished.rename(folder)
+        return {path.name: path for path in folder.rglob("*.*")}
 
     return make
 

@@ -26,6 +26,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from cgnn_cli.store.provenance import library_versions, source_revision
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = f"""
 import sys
@@ -159,6 +161,8 @@ def serve(channel_number: int) -> str:
         if not module.name.endswith("__main__"):
             import_module(module.name)
     import_module("torch")
+    library_versions()
+    source_revision()
     gc.freeze()
     signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     channel, selector = socket.socket(fileno=channel_number), selectors.DefaultSelector()
