@@ -16,6 +16,7 @@ from tests.front_door import FrontDoor
 
 MakeStandIn = Callable[[str], dict[str, Path]]
 QUESTIONS = {"git", "uname"}  # programs that say something for the provenance, and compute nothing
+LONGEST = {"test_benchmarks.py", "test_resources.py"}  # begun first, so that no worker has one of them alone at the end
 REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
 # A machine that does other work beside the tests is slow for a moment; that is no fault of what they try.
 settings.register_profile("cgnn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -23,6 +24,7 @@ settings.load_profile("cgnn")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     if REAL_DATA and Path(REAL_DATA).is_dir():
         return
     reason = f"CGNN_TEST_DATA={REAL_DATA} is not a folder" if REAL_DATA else "CGNN_TEST_DATA is not set"

@@ -8,23 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from cgnn_cli.commands import main as command_line
 from cgnn_cli.commands.main import main
-from tests.forks import server
-
-CALLED = command_line._called
-BUILT: dict[tuple[str, ...], Any] = {}
-
-
-def built(arguments: list[str]) -> Any:
-    """The command that is called, built once: as a process calls one command, `cgnn` itself keeps none."""
-    application = CALLED(arguments)
-    names = tuple(str(each.name) for each in (*application.registered_commands, *application.registered_groups))
-    if names not in BUILT:
-        BUILT[names] = get_command(application)
-    return BUILT[names]
+from tests.forks import built, server
 
 
 @dataclass(frozen=True)
