@@ -46,6 +46,7 @@ except BaseException as error:
 """
 CALLED = command_line._called
 BUILT: dict[tuple[str, ...], Any] = {}
+LATE = ("torch", "h5py", "filelock", "psutil", "typer._adapters")  # which commands import when they need them
 LARGEST = 1 << 18
 HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1}  # in the moment of a fork, whose hooks lose exceptions
 
@@ -173,7 +174,8 @@ def serve(channel_number: int) -> str:
     for path in sorted((ROOT / "cgnn_cli").rglob("*.py")):
         if path.stem != "__main__" and path.parent.name != "pyg":  # which no command imports
             import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
-    import_module("torch")
+    for name in LATE:
+        import_module(name)
     prepare()
     gc.freeze()
     signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
@@ -205,9 +207,12 @@ def serve(channel_number: int) -> str:
 
 
 def prepare() -> None:
-    """Do once what each process would do again: build its command, read versions and the revision."""
+    """Do once what each process would do again: build its command and options, read versions and the revision."""
     for entry in (*command_line.app.registered_commands, *command_line.app.registered_groups):
-        built([str(entry.name)])
+        group = built([str(entry.name)]).commands[entry.name]
+        for command in getattr(group, "commands", {"": group}).values():
+            for option in command.params:
+                option.get_runtime_param()
     command_line._called = built
     library_versions()
     source_revision()
