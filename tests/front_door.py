@@ -74,7 +74,7 @@ def run_process(*arguments: object, fresh: bool = False, **environment: str) -> 
     words = [*map(str, arguments)]
     if fresh:
         command = [sys.executable, "-m", "cgnn_cli", *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=surroundings)
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=surroundings)
     process = server().start(words, "", surroundings, subprocess.PIPE)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=240)
     return subprocess.CompletedProcess(words, process.returncode, out, err)

@@ -112,7 +112,7 @@ print(*sorted(heavy), file=sys.stderr)
 def heavy_imports(*arguments: str) -> set[str]:
     """Which of the slow libraries a command imports, in a process of its own."""
     code = HEAVY.format(arguments=list(arguments))
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     return set(process.stderr.splitlines()[-1].split())
 
 
