@@ -15,7 +15,7 @@ from cgnn_cli.store.artifact import Artifact
 from tests.faults.processes import finish, start, wait_for
 from tests.front_door import run_process
 
-EPOCHS = 60
+EPOCHS = 24
 TRAIN = (
     "train",
     "--dataset",
@@ -102,7 +102,7 @@ def test_case_15_interrupted_equals_uninterrupted(undisturbed: str, number: sign
 
 
 def test_a_training_that_is_stopped_before_it_has_seen_a_label_goes_on() -> None:
-    contrastive = ("--model", "digcl", "--pretrain-epochs", 40)
+    contrastive = ("--model", "digcl", "--pretrain-epochs", 10)
     assert run_process(*TRAIN, *contrastive, "--store", "whole").returncode == 0
     assert interrupt("store", signal.SIGTERM, 5, *contrastive).returncode == 75
     resumed = run_process(*TRAIN, *contrastive, "--store", "store")
