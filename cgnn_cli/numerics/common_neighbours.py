@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.csr import canonical_csr, row_of_entries
 
-BLOCK_ENTRIES = 1 << 20  # of the rows that are compared at a time, or as many as there are edges
+BLOCK_ENTRIES = 1 << 18  # of the rows that are compared at a time, or as many as there are edges
 
 
 def neighbour_cosines(edges: csr_array) -> np.ndarray:

@@ -29,18 +29,9 @@ def commute(
     cosines = neighbour_cosines(edges) if config.proximity == "neighbours" else None
     pairs = Pairs(dilap, state[source[covered]], state[target[covered]])
     solved = solve_pairs(pairs, config, allowance or Allowance())
-    hitting, hitting_back, times = (np.full(edges.nnz, np.nan) for _ in range(3))
-    hitting[covered], hitting_back[covered], times[covered] = solved.there, solved.back, solved.times
-
-    error = None if solved.error is None else np.full(edges.nnz, np.nan)
-    if error is not None:
-        error[covered] = solved.error
-
-    parts: dict[str, np.ndarray] = {}
-    if solved.parts is not None:
-        for name, values in vars(solved.parts).items():
-            parts[name] = np.full(edges.nnz, np.nan)
-            parts[name][covered] = values
+    hitting, hitting_back, times = (_on_edges(part, covered) for part in (solved.there, solved.back, solved.times))
+    error = None if solved.error is None else _on_edges(solved.error, covered)
+    parts = {} if solved.parts is None else vars(solved.parts)
 
     inverse_perron = np.full(graph.node_count, np.nan)
     inverse_perron[dilap.nodes] = 1 / dilap.perron
@@ -62,7 +53,7 @@ def commute(
         weight_out=weight_out,
         weight_in=weight_in,
         error=error,
-        **parts,
+        **{name: _on_edges(values, covered) for name, values in parts.items()},
         summary={
             "proximity": config.proximity,
             "edges": int(edges.nnz),
@@ -81,6 +72,13 @@ def commute(
             **({"warnings": warnings} if warnings else {}),
         },
     )
+
+
+def _on_edges(values: np.ndarray, covered: np.ndarray) -> np.ndarray:
+    """Values of the edges that are covered, NaN on the others."""
+    found = np.full(len(covered), np.nan)
+    found[covered] = values
+    return found
 
 
 def _far_edges(count: int, edges: int, dilap: Dilap) -> list[str]:
