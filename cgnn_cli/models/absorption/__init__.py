@@ -13,6 +13,11 @@ class AbsorptionConfig(TrainConfig):
     paper = "Zhu et al., Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003"
     learns = False
 
+    @classmethod
+    def own_options(cls) -> tuple[str, ...]:
+        """The walk, which a network has only as an input."""
+        return WALK_OPTIONS[1:]
+
     def unread(self) -> set[str]:
         """All that is about training, and about input; the walk is its own."""
         common = {field.name for field in dataclasses.fields(TrainConfig)}

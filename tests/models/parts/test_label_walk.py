@@ -156,7 +156,7 @@ def test_labels_without_meaning_are_found_by_chance() -> None:
 def test_the_gradient_is_that_of_the_loss_with_the_columns_of_each_fold(graph: Graph, as_sparse: bool) -> None:
     features = np.asarray(graph.features) * (np.random.default_rng(0).random((120, 8)) < 0.2)
     graph = dataclasses.replace(graph, features=csr_array(features) if as_sparse else features)
-    config = dataclasses.replace(SMALL, dropout=0.0)
+    config = changed(SMALL, dropout=0.0)
     walk = label_walk(graph, config, 0, silence)
     task = started(graph, config, walk)
     total = torch.zeros(())
@@ -198,7 +198,7 @@ def test_features_are_hidden_and_columns_are_not(graph: Graph) -> None:
 
 
 @pytest.mark.parametrize(("encoding", "width"), [("auto", 6 + 2), ("none", 2)])
-def test_a_graph_without_features_has_an_encoding_beside_it_or_none(graph: Graph, encoding: str, width: int) -> None:
+def test_a_graph_without_features_has_an_encoding_beside_it_or_none(graph: Graph, encoding: Any, width: int) -> None:
     bare = dataclasses.replace(graph, features=None)
     asked = dataclasses.replace(SMALL, encoding_size=6, encoding=encoding)
     config = dataclasses.replace(asked, encoding=asked.encoding_of("none"))
