@@ -76,6 +76,7 @@ SECTIONS = {
         "Personalised PageRank",
         "Similar nodes",
         "A branch beside the graph layers",
+        "A walk to the classes, as input",
         "Mini-batches",
         "Precision",
         "Logs",
