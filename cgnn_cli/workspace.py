@@ -241,6 +241,7 @@ class Workspace:
             count=count,
             seed=config.solver_seed,
             jobs=thread_count(self.compute.threads, 0),
+            progress=lambda done, total: self.reporter.progress(done, total, "nodes of sampled edges solved"),
         )
 
     def _paper_times(self, times: Step) -> CommuteTimes | None:

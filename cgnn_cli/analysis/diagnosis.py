@@ -1,6 +1,6 @@
 """Should commute times help on this graph? The figures that speak for it or against it, before anything is trained."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,16 +52,31 @@ class Diagnosis:
 
 
 def diagnose_graph(
-    graph: Graph, weighed: Weighed, *, splits: Sequence[int] = (), count: int = 256, seed: int = 0, jobs: int = 1
+    graph: Graph,
+    weighed: Weighed,
+    *,
+    splits: Sequence[int] = (),
+    count: int = 256,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Diagnosis:
     """Should weights help? Judged by the training nodes of some splits (default: all), exact times of at most `count`
     edges, and the times in use. No label of another node is read."""
-    sampled = exact_sample(graph, weighed.dilap, count, seed, jobs=jobs)
+    sampled = exact_sample(graph, weighed.dilap, count, seed, jobs=jobs, progress=progress)
     figures = diagnose(graph, weighed, sampled, training_edges(graph, splits))
     return Diagnosis(figures, judge(figures))
 
 
-def exact_sample(graph: Graph, dilap: Dilap, count: int, seed: int, *, jobs: int = 1) -> Sampled:
+def exact_sample(
+    graph: Graph,
+    dilap: Dilap,
+    count: int,
+    seed: int,
+    *,
+    jobs: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Sampled:
     """Exact commute times on at most `count` random edges, at any size: one solve for each end of an edge.
 
     Edges that take more than FAR steps for certain are left out: they are counted, and no digit of them is of use.
@@ -69,7 +84,7 @@ def exact_sample(graph: Graph, dilap: Dilap, count: int, seed: int, *, jobs: int
     source, target, covered, far = _ends(graph, dilap)
     chosen = sample(np.flatnonzero(covered & ~far), count, seed)
     source, target = source[chosen], target[chosen]
-    found = pair_times(dilap.walk(), dilap.perron, source, target, dense=False, jobs=jobs)
+    found = pair_times(dilap.walk(), dilap.perron, source, target, dense=False, jobs=jobs, progress=progress)
     return Sampled(chosen, found.times, 1 / dilap.perron[source] + 1 / dilap.perron[target])
 
 

@@ -7,8 +7,8 @@ PAPER, PI_ONLY, IN_USE = "paper", "pi-only", "in use"
 NO_WEIGHTS = {"commute.solver": "pi-only", "commute.proximity": "none"}
 WEIGHTS: dict[str, dict[str, Any]] = {  # ratio and affinity take the times of any solver that has them
     PAPER: {"rewire.method": "path", "commute.solver": "svd", "commute.proximity": "exp"},
-    "ratio": {**BY_WEIGHT, "commute.proximity": "ratio", "commute.scale": "0.1"},
-    "affinity": {**BY_WEIGHT, "commute.proximity": "affinity"},
-    PI_ONLY: {**BY_WEIGHT, "commute.solver": "pi-only", "commute.proximity": "inverse"},
-    "neighbours": {**BY_WEIGHT, "commute.solver": "pi-only", "commute.proximity": "neighbours"},
+    "ratio": {"commute.proximity": "ratio", "commute.scale": "0.1", **BY_WEIGHT},
+    "affinity": {"commute.proximity": "affinity", **BY_WEIGHT},
+    PI_ONLY: {"commute.solver": "pi-only", "commute.proximity": "inverse", **BY_WEIGHT},
+    "neighbours": {"commute.solver": "pi-only", "commute.proximity": "neighbours", **BY_WEIGHT},
 }

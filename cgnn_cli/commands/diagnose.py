@@ -74,7 +74,7 @@ def diagnose_dataset(
 
 
 def take_true_times(settings: Settings, nodes: int) -> None:
-    """Where neither a preset nor anyone else asks for others: a walk that is not trapped, and its true times."""
+    """Where nothing asks for others: a walk that is not trapped, and its true times."""
     chosen = {"rewire.method": "escape"}, {"commute.solver": exact_or_series(nodes, quickly=True), **AFFINITY}
     for stage, values in zip(("rewire", "commute"), chosen, strict=True):
         if all(settings.values[path].origin == "default" for path, key in KEYS.items() if key.section == stage):
@@ -88,8 +88,9 @@ def commands_to_try(settings: Settings, weights: str) -> list[str]:
     if weights == PAPER:
         asked = form | WEIGHTS[PAPER]
     elif weights in WEIGHTS:
-        read = {"commute.solver", *(f"commute.{name}" for name in SOLVERS[settings.value("commute.solver")].options)}
-        times = {path: value for path, value in changed(settings, "commute").items() if path in read}
+        own = "commute.solver" in WEIGHTS[weights]
+        read = () if own else ("solver", *SOLVERS[settings.value("commute.solver")].options)
+        times = {path: value for path, value in changed(settings, "commute").items() if KEYS[path].name in read}
         asked = form | changed(settings, "rewire", "dilap") | times | WEIGHTS[weights]
     elif weights == IN_USE:
         asked = form | changed(settings, "rewire", "dilap", "commute")
@@ -125,7 +126,8 @@ def _text(name: str, figures: dict[str, Any], verdict: Verdict, commands: list[s
 
 def _rows(figures: dict[str, Any], config: CommuteConfig) -> list[tuple[str, str, str]]:
     ratio, error, around = figures["ratio"] or {}, figures["solver_error"], figures["effective_neighbours"]
-    gains = figures["weights"]
+    gains = {name: points(gain) for name, gain in figures["weights"].items()}
+    missing = [] if PAPER in gains or not gains else [(f"with weights {PAPER}", "-", "its walk cannot be solved for")]
     return [
         ("edges with a way back", _share(figures["returning_edges"]), "on a directed cycle of the graph as it is"),
         ("reciprocity", _share(figures["reciprocity"]), "edges whose reverse is an edge too"),
@@ -137,10 +139,8 @@ def _rows(figures: dict[str, Any], config: CommuteConfig) -> list[tuple[str, str
             f"edges of one class, of {figures['training_edges']:,} inside the training nodes",
         ),
         ("beyond chance", _share(figures["corrected_homophily"]), "(h - sum p_c^2) / (1 - sum p_c^2)"),
-        *(
-            (f"with weights {name}", points(gain), "weighted minus plain homophily, in points")
-            for name, gain in gains.items()
-        ),
+        *((f"with weights {name}", gain, "weighted minus plain homophily, in points") for name, gain in gains.items()),
+        *missing,
         ("test twins", _share(figures["test_twins"]), "test nodes with a training node of the same out-neighbours"),
         (
             "ratio r, 5 % to 95 %",
