@@ -75,9 +75,10 @@ def diagnose_dataset(
 
 def take_true_times(settings: Settings, nodes: int) -> None:
     """Where nothing asks for others: a walk that is not trapped, and its true times."""
-    chosen = {"rewire.method": "escape"}, {"commute.solver": exact_or_series(nodes, quickly=True), **AFFINITY}
-    for stage, values in zip(("rewire", "commute"), chosen, strict=True):
-        if all(settings.values[path].origin == "default" for path, key in KEYS.items() if key.section == stage):
+    times = {"commute.solver": exact_or_series(nodes, quickly=True), **AFFINITY}
+    for values in ({"rewire.method": "escape"}, times):
+        section = {KEYS[path].section for path in values}
+        if all(settings.values[path].origin == "default" for path, key in KEYS.items() if key.section in section):
             settings.values |= {path: Resolved(value, "diagnose") for path, value in values.items()}
 
 

@@ -22,7 +22,13 @@ GOOD = {
     "solver_error": {"median_relative_error": 0.001},
     "effective_neighbours": {"out": {"mean": 3.0, "neighbours": 5.0}, "in": {}},
 }
-UNLABELLED = {"training_edges": 0, "homophily": None, "corrected_homophily": None, "test_twins": None, "weights": {}}
+UNLABELLED: dict[str, Any] = {
+    "training_edges": 0,
+    "homophily": None,
+    "corrected_homophily": None,
+    "test_twins": None,
+    "weights": {},
+}
 
 
 def changed(**figures: Any) -> dict[str, Any]:
