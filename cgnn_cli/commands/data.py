@@ -143,7 +143,12 @@ def import_dataset(
         remember(session.store, name, step, source, graph.summary)
     for note in graph.summary.get("notes", ()):
         session.talker.note(note)
-    summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}
+    for warning in graph.summary.get("warnings", ()):
+        session.talker.warn(warning)
+    summary = {
+        **found.summary,
+        **{figure: value for figure, value in graph.summary.items() if figure not in ("notes", "warnings")},
+    }
     session.talker.say(
         f"{name}: {graph.node_count:,} nodes, {graph.adjacency.nnz:,} edges, {graph.class_count} classes, "
         f"{graph.split_count} split{'' if graph.split_count == 1 else 's'}"

@@ -1,10 +1,11 @@
 """The nodes of the user's graph: files with a row a node, all nodes in their order, and their values in that order."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
@@ -21,21 +22,22 @@ from cgnn_cli.datasets.files.arrays import (
 )
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
+from cgnn_cli.datasets.files.invalid_rows import Faults
+from cgnn_cli.datasets.files.node_columns import choose_features, choose_id, choose_label, node_table
 from cgnn_cli.datasets.files.tables import (
     IDS_HINT,
     LONGEST_NAME,
     NODE_NUMBER,
     Reading,
     Table,
-    looks_like_header,
-    parse_table,
 )
+from cgnn_cli.datasets.files.times import read_times
 from cgnn_cli.datasets.wording import shorten
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.resources import check_reading
 
-LABEL_WORDS = ("label", "labels", "class", "category", "y")
+NO_LABELS = frozenset({"-1", "?", "na", "n/a", "nan", "none", "null", "unk", "unknown", "unlabelled", "unlabeled"})
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]*")
 CLASS_NUMBER = re.compile(r"-?[0-9]{1,18}")
 MANY_NODES, MANY_PER_ID = 10_000_000, 100
@@ -48,19 +50,44 @@ class NodeValues:
     path: Path
     values: Any
     table: Table | None = None
+    id_column: int = 0
+    time: np.ndarray | None = None
 
     @property
     def ids(self) -> Column | None:
-        return None if self.table is None else self.table.columns[0]
+        return None if self.table is None else self.table.columns[self.id_column]
 
     @property
     def row_count(self) -> int:
         return int(self.values.shape[0]) if hasattr(self.values, "shape") else len(self.values)
 
 
-def read_features(path: Path, reading: Reading, impute: Literal["zero"] | None = None) -> NodeValues:
-    """Features as an array or a CSR matrix of finite numbers; `impute` says what becomes of those that are not."""
+class NodeColumns(NamedTuple):
+    """The columns of node tables that are asked for, by name or number; `moment` says of what kind the times are."""
+
+    id: str | None = None
+    label: str | None = None
+    features: str | None = None
+    time: str | None = None
+    moment: str | None = None
+
+
+def read_features(
+    path: Path,
+    edges: EdgeList,
+    asked: NodeColumns,
+    reading: Reading,
+    *,
+    beside_labels: bool = False,
+    impute: Literal["zero"] | None = None,
+) -> NodeValues:
+    """Features as an array or a CSR matrix of finite numbers; `impute` says what becomes of those that are not.
+
+    beside_labels: whether the label is in the same table.
+    """
     content, notes = read_array_or_text(path), reading.notes
+    if content.startswith((ZIP_MAGIC, NPY_MAGIC)) and asked.features is not None:
+        raise UsageError(f"--feature-columns is for tables, but {path} is an array", "leave it out")
     if content.startswith(ZIP_MAGIC):
         return _with_columns(NodeValues(path, _sparse_features(load_matrix(content, path), path, notes, impute)))
     if content.startswith(NPY_MAGIC):
@@ -69,11 +96,31 @@ def read_features(path: Path, reading: Reading, impute: Literal["zero"] | None =
             raise DataError(f"{path} has shape {array.shape}, but features are nodes x features", "save a 2-d array")
         _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
         return _with_columns(NodeValues(path, narrow(array)))
-    table = _node_table(content, path, reading)
-    check_reading(path, NUMBER_MEMORY * table.row_count * len(table.columns))
-    array = np.column_stack([table.numbers(column) for column in range(1, len(table.columns))])
+    named = [part for part in (asked.features or "").split(",") if part]
+    table = node_table(content, path, edges, reading, asked.id, *named)
+    ids = choose_id(table, asked.id, edges.has_node)
+    label = choose_label(table, asked.label, ids) if beside_labels else None
+    columns = choose_features(table, asked.features, ids, label)
+    check_reading(path, NUMBER_MEMORY * table.row_count * len(columns))
+    table, _ = _valid_rows(table, ids, None, reading)
+    array = np.column_stack([table.numbers(column) for column in columns])
     _make_finite(NodeValues(path, array, table), np.arange(len(array))[:, np.newaxis], impute, notes)
-    return NodeValues(path, narrow(array), table)
+    told = ", ".join(map(table.name, columns[:5])) + (", ..." if len(columns) > 5 else "")
+    notes.append(f"features: {table.name(ids)} and {len(columns)} column(s), {told}; {table.row_count:,} rows")
+    return NodeValues(path, narrow(array), table, ids)
+
+
+def _valid_rows(
+    table: Table, ids: int, times: tuple[int, str | None] | None, reading: Reading
+) -> tuple[Table, np.ndarray | None]:
+    """The rows that can be used, and their times, if they have any."""
+    faults = Faults.of(table)
+    faults.add_ids(table, ids)
+    time = None if times is None else read_times(table.columns[times[0]], faults, times[1])
+    rows = faults.settle(reading)
+    if rows is None:
+        return table, time
+    return table.keep(rows), None if time is None else time[rows]
 
 
 def _make_finite(features: NodeValues, rows: np.ndarray, impute: Literal["zero"] | None, notes: list[str]) -> None:
@@ -108,28 +155,45 @@ def _with_columns(features: NodeValues) -> NodeValues:
     return features
 
 
-def read_labels(path: Path, reading: Reading) -> NodeValues:
-    """Labels as class names, empty where there is no label."""
+def read_labels(
+    path: Path, edges: EdgeList, asked: NodeColumns, reading: Reading, unknown: Sequence[str] = ()
+) -> NodeValues:
+    """Labels as class names, empty where there is no label; `unknown` are labels that mean none."""
     content = read_array_or_text(path)
     if content.startswith(ZIP_MAGIC):
         hint = "save the array of labels with numpy.save"
         raise DataError(f"{path} is an .npz file, but labels are CSV or .npy", hint)
     if content.startswith(NPY_MAGIC):
+        if any((asked.id, asked.label, unknown)):
+            raise UsageError(f"--id-column, --label-column and --unknown-label are for tables, but {path} is an array")
         return _array_labels(load_array(content, path, "biuf"), path)
-    table = _node_table(content, path, reading)
-    column = 1 if len(table.columns) == 2 else table.named(LABEL_WORDS, -1)
-    if column < 1:
-        hint = "keep two: id,label"
-        raise DataError(f"{path} has {len(table.columns)} columns, and none is known as the label", hint)
+    table = node_table(content, path, edges, reading, asked.id, asked.label)
+    ids = choose_id(table, asked.id, edges.has_node)
+    column = choose_label(table, asked.label, ids)
+    if column == ids:
+        raise UsageError(f"ids and labels are both column {ids + 1} of {path}", "name both columns")
     table.check_exact(column, "labels")
-    names = table.columns[column].encoded[1]
-    if "-1" in names:
-        reading.notes.append(
-            f"{path}: the label -1 is a class like any other; leave the field empty where there is no label"
-        )
+    times = table.header.index(asked.time) if table.header and asked.time in table.header else None
+    table, time = _valid_rows(table, ids, None if times is None else (times, asked.moment), reading)
+    fields = table.columns[column]
+    names = fields.encoded[1]
+    _check_labels(path, names, unknown, reading)
+    fields = fields.without(unknown)
+    known = len(fields) - fields.empty_count
+    told = f"labels: {table.name(ids)}, {table.name(column)}" + ("" if times is None else f", time {asked.time}")
+    reading.notes.append(f"{told}; {table.row_count:,} rows, {len(fields) - known:,} without a label")
+    return NodeValues(path, fields, table, ids, time)
+
+
+def _check_labels(path: Path, names: list[str], unknown: Sequence[str], reading: Reading) -> None:
+    for word in unknown:
+        if word not in names:
+            raise DataError(f"{path}: no label is {shorten(word)}, which --unknown-label names", "check its spelling")
+    for word in sorted(name for name in set(names) - set(unknown) if name.lower() in NO_LABELS):
+        hint = f"--unknown-label {word} says that it means none"
+        reading.notes.append(f"{path}: the label {word} is a class like any other; {hint}")
     if len(max(names, key=len)) > LONGEST_NAME:
         raise DataError(f"{path} holds a label of more than {LONGEST_NAME} characters", "use shorter class names")
-    return NodeValues(path, table.columns[column], table)
 
 
 def _array_labels(array: np.ndarray, path: Path) -> NodeValues:
@@ -141,18 +205,6 @@ def _array_labels(array: np.ndarray, path: Path) -> NodeValues:
         row = int(np.argmin(good))
         raise DataError(f"{path}, row {row}: {array[row]} is not a class number", "use 0, 1, 2, ...; -1 is no label")
     return NodeValues(path, Column.from_numbers(array.astype(np.int64), empty=array < 0))
-
-
-def _node_table(content: bytes, path: Path, reading: Reading) -> Table:
-    """A table whose first column is the node id."""
-    table, header = parse_table(content, path, reading), reading.header
-    if len(table.columns) < 2:
-        raise DataError(f"{path} has one column, but it needs a node id and a value", IDS_HINT)
-    if header is None and table.header is None:
-        header = table.columns[0][0] == "" or looks_like_header(table, [0], words=[0])
-    table = table.take_header(header, reading)
-    table.check_ids(0)
-    return table
 
 
 @dataclass(frozen=True)
@@ -173,6 +225,9 @@ class Nodes:
         codes, names = ids.encoded
         places = np.fromiter((self._index.get(name, -1) for name in names), dtype=np.int64, count=len(names))
         return places[codes]
+
+    def has(self, name: str) -> bool:
+        return name in self._index
 
     def name(self, position: int) -> str:
         return str(position) if self.names is None else self.names[position]
@@ -214,8 +269,8 @@ def place_features(features: NodeValues, nodes: Nodes) -> np.ndarray | csr_array
     if features.table is None:
         _check_rows(features, nodes)
         return features.values
-    positions = nodes.positions(features.table.columns[0])
-    features.table.check_single_rows(positions)
+    positions = nodes.positions(features.table.columns[features.id_column])
+    features.table.check_single_rows(positions, features.id_column)
     missing = np.setdiff1d(np.arange(nodes.count), positions)
     if len(missing):
         names = ", ".join(shorten(nodes.name(position)) for position in missing[:5])
@@ -237,7 +292,7 @@ def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str
     if labels.table is None:
         _check_rows(labels, nodes)
         return codes, names
-    positions = nodes.positions(labels.table.columns[0])
+    positions = nodes.positions(labels.table.columns[labels.id_column])
     _, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
     conflicts = np.flatnonzero(codes[first][inverse] != codes)
     if len(conflicts):
@@ -248,6 +303,15 @@ def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str
     placed = np.full(nodes.count, -1, dtype=np.int64)
     placed[positions] = codes
     return placed, names
+
+
+def place_times(labels: NodeValues, nodes: Nodes) -> np.ndarray:
+    """The time of each node as the table of labels has it, NaN where it has none; of several rows the first."""
+    placed = np.full(nodes.count, np.nan)
+    if labels.time is not None and labels.ids is not None:
+        positions = nodes.positions(labels.ids)
+        placed[positions[::-1]] = labels.time[::-1]
+    return placed
 
 
 def _check_rows(values: NodeValues, nodes: Nodes) -> None:
