@@ -107,13 +107,13 @@ def _better_pair(
     if source not in samples or target not in samples:
         return pairs[0] if len(samples) > 1 else None
     shared = samples[source].shared_with(samples[target])
+    kind = samples[source].kind
     shares = {(one, other): samples[one].shared_with(samples[other]) for one, other in pairs}
-    best = max(shares, key=lambda pair: shares[pair])
-    counts = samples[source].is_key
-    if shares[best] >= SHARED and (not shared or (counts and shares[best] > shared)):
+    best = max(shares, key=lambda pair: (samples[pair[0]].kind != kind and shares[pair] >= SHARED, shares[pair]))
+    if shares[best] >= SHARED and (shares[best] > shared or samples[best[0]].kind != kind):
         return best
     kin = [(target, other) for other in samples if other > target and samples[other].kind == samples[target].kind]
-    return kin[0] if not shared and counts and free[0] and kin else None
+    return kin[0] if not shared and samples[source].is_key and free[0] and kin else None
 
 
 def _shares_ids(table: Table, one: int, other: int) -> bool:

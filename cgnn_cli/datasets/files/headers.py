@@ -57,11 +57,12 @@ def _breaks_say(table: Table, ids: Sequence[int], others: Sequence[int]) -> bool
     first = table.row(0)
     breaks = {place for place in range(len(first)) if _breaks(table, place)}
     number = any(is_number(first[place]) for place in others)
-    if not number and (set(ids) <= breaks or breaks & set(others)):
+    repeats = _repeats(table, others)
+    if not number and not repeats and (set(ids) <= breaks or breaks & set(others)):
         return True
     if breaks & set(ids):
         raise _doubt(table, ids)
-    if number or _repeats(table, others) or _is_alike(table, ids):
+    if number or repeats or _is_alike(table, ids):
         return False
     if table.row_count > FEW_ROWS and _differs_in_shape(table, ids):
         return True

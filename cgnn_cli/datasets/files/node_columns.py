@@ -2,15 +2,26 @@
 
 from pathlib import Path
 
+from cgnn_cli.datasets.files.columns import is_number
 from cgnn_cli.datasets.files.edges import EdgeList
 from cgnn_cli.datasets.files.headers import Known, settle_header
 from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, column_number, parse_table
-from cgnn_cli.datasets.files.titles import LABELS, NAMES, SOURCES, find_labels, names_end, names_node, words_of
+from cgnn_cli.datasets.files.times import is_date
+from cgnn_cli.datasets.files.titles import (
+    LABELS,
+    NAMES,
+    SOURCES,
+    find_labels,
+    is_no_label,
+    names_end,
+    names_node,
+    words_of,
+)
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
 
 ID, LABEL, FEATURES = "--id-column", "--label-column", "--feature-columns"
-SAMPLE_IDS = 20_000
+SAMPLE_IDS, FEW_FIELDS = 20_000, 5
 RANGE = "-"
 
 
@@ -66,6 +77,8 @@ def choose_label(table: Table, asked: str | None, ids: int) -> int:
     if found:
         return found[0]
     if len(table.columns) == 2:
+        if titles and (is_no_label(titles[1 - ids]) or _are_measures(table, 1 - ids)):
+            raise _doubt(table, [1 - ids], "label", LABEL)
         return 1 - ids
     message = f"{table.path} has {len(table.columns)} columns, and none is known as the label: {table.listing()}"
     raise DataError(message, f"choose with {LABEL}")
@@ -102,6 +115,13 @@ def _range(table: Table, part: str) -> list[int]:
         first, last = (table.find_column(end, FEATURES, 0) for end in part.split(RANGE))
         return list(range(first, last + 1))
     return [table.find_column(part, FEATURES, 0)]
+
+
+def _are_measures(table: Table, column: int) -> bool:
+    """Whether a column holds fractions or dates, or hardly anything twice, as classes seldom do."""
+    fields = [field for field in table.columns[column][:SAMPLE_IDS] if field]
+    varied = len(fields) > FEW_FIELDS and 2 * len(set(fields)) > len(fields)
+    return varied or (bool(fields) and all((is_number(f) and "." in f) or is_date(f) for f in fields))
 
 
 def _is_weak(title: str) -> bool:

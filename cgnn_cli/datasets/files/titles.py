@@ -25,8 +25,9 @@ WEIGHTS = frozenset(
 )
 TIMES = frozenset({"time", "timestamp", "date", "datetime", "year", "month", "day", "hour", "when", "ts"})
 ROWS = frozenset({"txid", "tx", "txn", "trans", "transaction", "edge", "row", "record", "payment", "transfer", "uuid"})
-OTHERS = frozenset({"head", "tail", "split", "fold", "part", "currency", "country", "city", "features", "feature"})
-KNOWN = SOURCES | TARGETS | NODES | LABELS | WEAK_LABELS | WEIGHTS | TIMES | ROWS | OTHERS
+PLACES = frozenset({"currency", "country", "city", "region", "email", "phone"})
+OTHERS = frozenset({"head", "tail", "split", "fold", "part", "features", "feature"})
+KNOWN = SOURCES | TARGETS | NODES | LABELS | WEAK_LABELS | WEIGHTS | TIMES | ROWS | PLACES | OTHERS
 PAIRS = (("1", "2"), ("a", "b"), ("u", "v"))
 
 
@@ -72,7 +73,12 @@ def names_weight(title: str) -> bool:
 def is_no_end(title: str) -> bool:
     """Whether a title says that its column holds no end of an edge: a number of the row, a weight, a time, a label."""
     found = words_of(title)
-    return any(word in WEIGHTS | TIMES | ROWS | (LABELS | WEAK_LABELS) - {"target", "y"} for word in found)
+    return any(word in WEIGHTS | TIMES | ROWS | PLACES | (LABELS | WEAK_LABELS) - {"target", "y"} for word in found)
+
+
+def is_no_label(title: str) -> bool:
+    """Whether a title says that its column holds something else than classes: a time, a place, a number of the row."""
+    return any(word in TIMES | ROWS | PLACES for word in words_of(title))
 
 
 def find_ends(titles: Sequence[str]) -> tuple[list[int], list[int]]:
