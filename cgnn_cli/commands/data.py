@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from cgnn_cli.commands.console import make_table
 from cgnn_cli.commands.data_fetch import fetch_datasets, verify_datasets
+from cgnn_cli.commands.data_names import remove_dataset, rename_dataset
 from cgnn_cli.commands.options import (
     DATASET_SECTIONS,
     MEMORY_LIMIT,
@@ -45,7 +46,11 @@ def register(app: typer.Typer) -> None:
     made, example = "Make a dataset from your own files.", "cgnn data import mine --edges edges.csv --labels labels.csv"
     fields = import_parameters()
     command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields, extra=MEMORY_LIMIT)
-    brief = "Datasets: list, show, fetch, verify, import. [green]cgnn data fetch squirrel[/green]"
+    removed = "Remove a dataset of your own, and its graph where nothing else needs it."
+    renamed = "Give a dataset of your own another name."
+    command(data, "rm", remove_dataset, group="data", help=removed, example="cgnn data rm mine")
+    command(data, "rename", rename_dataset, group="data", help=renamed, example="cgnn data rename mine payments")
+    brief = "Datasets: list, show, fetch, verify, import, rm, rename. [green]cgnn data fetch squirrel[/green]"
     app.add_typer(data, name="data", rich_help_panel="Graphs", short_help=brief)
 
 

@@ -150,7 +150,7 @@ class Datasets:
             return self._benchmark(name)
         record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
         if not record:
-            raise self._unknown(name)
+            raise self.unknown(name)
         return name, _of_record(record, lambda: _gone(self.store, name))
 
     def _benchmark(self, name: str) -> tuple[str, Step]:
@@ -208,7 +208,8 @@ class Datasets:
             remember(self.store, name, step, source, graph.summary)
         return step
 
-    def _unknown(self, name: str) -> UsageError:
+    def unknown(self, name: str) -> UsageError:
+        """The error for a name that is none, with the names that there are."""
         from difflib import get_close_matches
 
         known = self.names()

@@ -70,25 +70,22 @@ def time_splits(
     split[known & (time < before)] = TRAIN
     split[known & (time >= before)] = VALIDATION
     split[known & (time >= start)] = TEST
-    splits = split[np.newaxis]
-    if before == start:
-        share = shares[0] / (shares[0] + shares[1])
-        draws = (np.random.default_rng(seed + number) for number in range(count))
-        splits = np.stack([_hold_out(split, labels, share, generator) for generator in draws])
-    empty = [part for part, code in SPLIT_PARTS.items() if not (splits[0] == code).any()]
-    if empty:
-        known_times = time[known]
-        span = f"{known_times.min():g} to {known_times.max():g}" if len(known_times) else "none"
-        message = f"the dates leave no {' and no '.join(empty)} nodes (times of labelled nodes: {span})"
-        raise DataError(message, "choose other dates; in seconds since 1970 where times are dates")
-    return splits
+    counts = ", ".join(f"{part} {int((split == code).sum())}" for part, code in SPLIT_PARTS.items())
+    if not (split == TRAIN).any() or not (split == TEST).any() or (before < start and not (split == VALIDATION).any()):
+        hint = "choose other dates; a node's time is that of its first edge, or of a column of the labels"
+        raise DataError(f"the dates leave a part of the split without labelled nodes: {counts}", hint)
+    if before < start:
+        return split[np.newaxis]
+    share = shares[0] / (shares[0] + shares[1])
+    draws = (np.random.default_rng(seed + number) for number in range(count))
+    return np.stack([_hold_out(split, labels, share, generator) for generator in draws])
 
 
 def _hold_out(split: np.ndarray, labels: np.ndarray, share: float, generator: np.random.Generator) -> np.ndarray:
     """A split with a part of each class's training nodes taken to validate; one node of a class stays to train."""
     divided = split.copy()
     for _, members in _members(np.where(split == TRAIN, labels, -1)):
-        train = max(round(share * len(members)), 1)
+        train = max(min(round(share * len(members)), len(members) - 1), 1)
         divided[generator.permutation(members)[train:]] = VALIDATION
     return divided
 

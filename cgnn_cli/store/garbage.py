@@ -125,6 +125,20 @@ def collect_garbage(
     return collected
 
 
+def remove_graph(store: Store, key: str, collected: Collected) -> None:
+    """Remove a graph that has no name, unless something in the store was made from it or cannot be told."""
+    entries_here = _entries(store)
+    entry = entries_here.get(("graph", key))
+    others = [other for place, other in entries_here.items() if place[0] != "graph"]
+    if entry is None or entry.damaged or entry.header is None:
+        return
+    if any(other.header is None or key in other.header.inputs.values() for other in others):
+        return
+    paths = (entry.path, *_companions(store, entry.place))
+    piece = Piece("artifact", paths, entry.place, identity(entry.path))
+    _remove(store, piece, collected, dry_run=False, newest_too=True)
+
+
 def _entries(store: Store) -> dict[Place, Entry]:
     """Every artifact of the store; where the side record does not tell what it is, the file itself is read."""
     recorded = recorded_headers(store)
@@ -262,8 +276,11 @@ def _locks(store: Store) -> Iterator[Piece]:
         yield Piece(STALE_LOCK, tuple(pieces), (stage, key))
 
 
-def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool) -> None:
-    """Remove a piece, unless it is in use, has gone, or is an artifact that was made or asked for meanwhile."""
+def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool, *, newest_too: bool = False) -> None:
+    """Remove a piece, unless it is in use, has gone, or is an artifact that was made or asked for meanwhile.
+
+    newest_too: also the artifact that was asked for last.
+    """
     if not piece.paths:
         return
     lock = store.lock_path(*piece.guard) if piece.guard else None
@@ -273,7 +290,7 @@ def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool) -> 
             return
         if piece.identity and piece.guard:
             stage, key = piece.guard
-            is_asked_for = read_json(store.latest_path(stage)).get("key") == key
+            is_asked_for = not newest_too and read_json(store.latest_path(stage)).get("key") == key
             if is_asked_for or identity(piece.paths[0]) != piece.identity or _is_named(store, piece.guard):
                 return
         size = sum(_size(path) for path in piece.paths)

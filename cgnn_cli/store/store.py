@@ -305,6 +305,16 @@ class Store:
         except OSError as error:
             raise self.storage_error(error, 0) from error
 
+    def remove_dataset(self, name: str) -> None:
+        """Take a dataset name away; its graph stays."""
+        path = self.root / "datasets" / f"{name}.json"
+        if not self.dataset(name):
+            raise ForeignError(f"{path} is not a record of cgnn's, and stays as it is", "move it away")
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self.storage_error(error, 0) from error
+
     def dataset_names(self) -> list[str]:
         return [path.stem for path in entries(self.root / "datasets") if path.suffix == ".json"]
 
