@@ -107,7 +107,7 @@ def show_dataset(
     header, hit = runner.obtain(step)
     read = datasets.record(name, config, step)
     statistics = {**graph_statistics(runner.data(step)), "repeats": read.get("repeats", 0)}
-    for note in read.get("notes", ()):
+    for note in (*read.get("notes", ()), *read.get("warnings", ())):
         session.talker.note(note)
     parts = ("protocol", "undirected", "featureless", "verified", "standin")
     origin = {part: value for part, value in header.summary.items() if part in parts}

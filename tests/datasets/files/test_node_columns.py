@@ -1,6 +1,5 @@
 """The columns of tables of nodes: those that the user names, those that are found, and what is refused."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -92,14 +91,9 @@ def test_classes_too_small_for_a_split_are_named(folder: Folder) -> None:
     assert "warnings" not in folder.load(SQUARE, labels="0,a\n1,a\n2,a\n3,\n").summary
 
 
-DATA = Path(os.environ.get("CGNN_TEST_DATA", "nowhere"))
-
-
 @pytest.mark.realdata
-def test_real_brain_and_wiki_come_in_at_the_first_try() -> None:
-    larva, wiki = DATA / "drosophila_larva", DATA / "wiki"
-    if not larva.is_dir() or not wiki.is_dir():
-        pytest.skip("CGNN_TEST_DATA has no drosophila_larva and wiki")
+def test_real_brain_and_wiki_come_in_at_the_first_try(real_data: Path) -> None:
+    larva, wiki = real_data / "drosophila_larva", real_data / "wiki"
     brain = import_graph(
         ImportOptions(
             larva / "G_edgelist.txt",
