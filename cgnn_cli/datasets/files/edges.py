@@ -49,13 +49,20 @@ class EdgeList:
     time: np.ndarray | None = None
 
     @cached_property
-    def _nodes(self) -> Set[str]:
-        return {text for ends in (self.source, self.target) for text in _as_column(ends).encoded[1]}
+    def names(self) -> Set[str]:
+        """The ids in text; none where both ends are numbers."""
+        texts = (ends.encoded[1] for ends in (self.source, self.target) if not isinstance(ends, np.ndarray))
+        return set().union(*texts)
+
+    @cached_property
+    def number_count(self) -> int:
+        """How many nodes there are by the numbers of an array or the size of a matrix."""
+        ends = [ends for ends in (self.source, self.target) if isinstance(ends, np.ndarray)]
+        return max([self.node_count, *(int(numbers.max()) + 1 for numbers in ends)])
 
     def has_node(self, name: str) -> bool:
         """Whether an edge, or a matrix of edges, has the node."""
-        numbered = self.node_count and NODE_NUMBER.fullmatch(name)
-        return bool(numbered and int(name) < self.node_count) or name in self._nodes
+        return name in self.names or (NODE_NUMBER.fullmatch(name) is not None and int(name) < self.number_count)
 
     def keep(self, rows: np.ndarray | None) -> "EdgeList":
         """The edges of a mask; None keeps all."""

@@ -237,11 +237,10 @@ def collect_nodes(edges: EdgeList, values: list[NodeValues]) -> Nodes:
     """The union of all ids: numbers in their order where all are whole numbers, else in the order of UTF-8."""
     text = {item.path: set(item.ids.encoded[1]) for item in values if item.ids is not None}
     rows = {item.path: item.row_count for item in values if item.ids is None}
-    if isinstance(edges.source, np.ndarray) and isinstance(edges.target, np.ndarray):
-        rows[edges.path] = max(int(edges.source.max()) + 1, int(edges.target.max()) + 1, edges.node_count)
-    for ends in (edges.source, edges.target):
-        if not isinstance(ends, np.ndarray):
-            text[edges.path] = text.get(edges.path, set()).union(ends.encoded[1])
+    if edges.number_count:
+        rows[edges.path] = edges.number_count
+    else:
+        text[edges.path] = text.get(edges.path, set()) | edges.names
     if rows:
         return _numbered_nodes(edges, rows, text)
     names = set().union(*text.values())

@@ -3,6 +3,7 @@
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cgnn_cli.artifact_tables import write_parquet
 
@@ -29,7 +30,7 @@ class Made:
         self.form = draw.choice([",", ";", "\t", "quoted", "parquet" if self.titles else "quoted"])
         if self.form == "parquet":
             path = path.with_suffix(".parquet")
-            columns = dict(zip(self.titles or [], map(list, zip(*self.rows, strict=True)), strict=True))
+            columns: dict[str, Any] = dict(zip(self.titles or [], map(list, zip(*self.rows, strict=True)), strict=True))
             path.write_bytes(write_parquet(columns))
             return path
         mark, quote = (",", '"') if self.form == "quoted" else (self.form, "")

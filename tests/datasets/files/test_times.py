@@ -1,5 +1,7 @@
 """Times of edges and nodes, and splits before and after a date."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from tests.datasets.files.folder import Folder, dense, notes
 
 EDGES = "from,to,when\n" + "".join(f"n{k},n{k + 1},2024-0{1 + k // 4}-1{k % 4}\n" for k in range(12))
 LABELS = "id,label\n" + "".join(f"n{k},{'xy'[k % 2]}\n" for k in range(13)) + "lonely,x\n"
-TIMES = {"time_column": "when", "labels": LABELS}
+TIMES: dict[str, Any] = {"time_column": "when", "labels": LABELS}
 
 
 def test_a_nodes_time_is_that_of_its_first_edge(folder: Folder) -> None:
@@ -29,7 +31,7 @@ def test_one_date_leaves_validation_to_chance(folder: Folder) -> None:
     assert (tests == tests[0]).all() and tests[0].sum() == 8
     assert all(np.bincount(split, minlength=4)[[TRAIN, VALIDATION]].tolist() == [3, 2] for split in graph.splits)
     again = folder.load(EDGES, train_before="2024-02-01", split_count=3, **TIMES)
-    assert np.array_equal(graph.splits, again.splits)
+    assert again.splits is not None and np.array_equal(graph.splits, again.splits)
 
 
 def test_times_may_be_numbers_and_stand_with_the_labels(folder: Folder) -> None:
@@ -38,7 +40,7 @@ def test_times_may_be_numbers_and_stand_with_the_labels(folder: Folder) -> None:
     graph = folder.load(plain, labels=labels, time_column="since", train_before="6", test_from="9")
     assert graph.splits is not None and graph.splits[0, graph.ids().tolist().index("n7")] == VALIDATION
     assert "labels: id, label, time since" in notes(graph)
-    both = {"labels": labels.replace("since", "when"), "time_column": "when", "train_before": "6"}
+    both: dict[str, Any] = {"labels": labels.replace("since", "when"), "time_column": "when", "train_before": "6"}
     assert "number" in folder.fails("both have such a column", EDGES.replace("2024-0", "").replace("-1", ""), **both)
 
 
@@ -58,7 +60,7 @@ def test_the_last_weight_is_the_latest(folder: Folder) -> None:
         ({"train_before": "5"}, "line 2: the time '2024-01-10' is no number; 11 more row(s)"),
     ],
 )
-def test_dates_that_do_not_fit(folder: Folder, options: dict[str, str], message: str) -> None:
+def test_dates_that_do_not_fit(folder: Folder, options: dict[str, Any], message: str) -> None:
     folder.fails(message, EDGES, **TIMES, **options)
 
 
@@ -73,5 +75,5 @@ def test_dates_that_do_not_fit(folder: Folder, options: dict[str, str], message:
         ({"train_before": "2024-02-01", "time_column": "date"}, "has no such column"),
     ],
 )
-def test_options_of_times_that_do_not_fit(folder: Folder, options: dict[str, str], message: str) -> None:
+def test_options_of_times_that_do_not_fit(folder: Folder, options: dict[str, Any], message: str) -> None:
     folder.fails(message, EDGES, UsageError, **{**TIMES, **options})
