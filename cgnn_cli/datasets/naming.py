@@ -1,5 +1,7 @@
 """Names of imported graphs: taken away, or given to the same graph in place of another."""
 
+from itertools import count
+
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.registry import DEMO, Datasets, check_import_name
 from cgnn_cli.errors import UsageError
@@ -39,13 +41,26 @@ def rename(store: Store, old: str, new: str) -> None:
             store.remove_dataset(form)
 
 
-def _forms(store: Store, name: str) -> list[str]:
-    """The name of an imported graph, with those of its forms such as NAME+undirected."""
+def check_own(store: Store, name: str) -> None:
+    """Refuse a name that no imported graph has."""
     if name == DEMO or name in BENCHMARKS:
         raise UsageError(
             f"{name} is a dataset of cgnn's own", "`cgnn cache gc` frees the space of what is made from it"
         )
-    names = store.dataset_names()
-    if name not in names or not store.dataset(name):
+    if name not in store.dataset_names() or not store.dataset(name):
         raise Datasets(store).unknown(name)
-    return [name, *(form for form in names if form.startswith(f"{name}+") and store.dataset(form))]
+
+
+def _forms(store: Store, name: str) -> list[str]:
+    """The name of an imported graph, with those of its forms such as NAME+undirected and of its versions NAME@1."""
+    check_own(store, name)
+    names = store.dataset_names()
+    return [name, *(form for form in names if form.startswith((f"{name}+", f"{name}@")) and store.dataset(form))]
+
+
+def keep_version(store: Store, name: str) -> str:
+    """Keep the graph that a name stands for under the next free of NAME@1, NAME@2, ...; that name."""
+    names = set(store.dataset_names())
+    version = next(version for number in count(1) if (version := f"{name}@{number}") not in names)
+    store.set_dataset(version, store.dataset(name))
+    return version

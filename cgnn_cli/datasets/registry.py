@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(\+[a-z0-9-]{1,20}){0,4}")
+VERSION_PATTERN = re.compile(NAME_PATTERN.pattern + r"@[1-9][0-9]{0,3}")
+RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(@[1-9][0-9]{0,3})?(\+[a-z0-9-]{1,20}){0,4}")
 DEMO = "demo"
 DEMO_SOURCE = {"demo": 1}
 DEMO_TITLE = "embedded social graph with celebrities, generated from a fixed seed"
@@ -148,7 +149,8 @@ class Datasets:
             return name, self._recorded(name, DEMO_SOURCE, _demo) or self._make(name, DEMO_SOURCE, _demo)
         if name in BENCHMARKS:
             return self._benchmark(name)
-        record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
+        is_name = NAME_PATTERN.fullmatch(name) or VERSION_PATTERN.fullmatch(name)
+        record = self.store.dataset(name) if is_name else {}
         if not record:
             raise self.unknown(name)
         return name, _of_record(record, lambda: _gone(self.store, name))

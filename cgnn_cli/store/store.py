@@ -49,7 +49,7 @@ from cgnn_cli.store.locking import hold_lock
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 QUARANTINED = re.compile(rf"({'|'.join(STAGES)})-({KEY})-[0-9]+\.h5")
 PIN = re.compile(r"\.pin-[0-9a-f]{12}\.json")
-IMPORTED = {"edges", "features", "labels", "splits"}  # what the source of an imported graph tells
+IMPORTED = {"edges", "features", "labels", "splits", "previous"}  # what the source of an imported graph tells
 Place = tuple[str, str]
 
 

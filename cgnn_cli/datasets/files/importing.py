@@ -3,6 +3,8 @@
 Tables name their nodes; the rows and numbers of arrays are nodes 0..N-1. Kinds of files are told by their content.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -23,6 +25,7 @@ from cgnn_cli.datasets.files.nodes import (
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.files.times import first_times, parse_moment
+from cgnn_cli.datasets.files.updating import with_edges_before, with_features_before, with_labels_before
 from cgnn_cli.datasets.splits import (
     DEFAULT_RATIO,
     DEFAULT_VALIDATION,
@@ -43,10 +46,17 @@ COMBINED = {
 }
 
 
-def import_graph(options: ImportOptions) -> Graph:
-    """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how."""
+def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
+    """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how.
+
+    before: an earlier graph, to which the files add.
+    """
     reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
-    edges, labels, features = _read_files(options, reading)
+    edges, labels, features = _read_files(options, reading, before)
+    if before is not None:
+        labels = with_labels_before(before, labels, reading)
+        features = with_features_before(before, features, edges)
+        options = replace(options, combine="sum" if options.combine == "count" else options.combine)
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None])
     source, target = nodes.positions(edges.source), nodes.positions(edges.target)
     adjacency = _adjacency(source, target, edges, nodes.count, options, reading)
@@ -78,7 +88,9 @@ def import_graph(options: ImportOptions) -> Graph:
     return graph
 
 
-def _read_files(options: ImportOptions, reading: Reading) -> tuple[EdgeList, NodeValues | None, NodeValues | None]:
+def _read_files(
+    options: ImportOptions, reading: Reading, before: Graph | None
+) -> tuple[EdgeList, NodeValues | None, NodeValues | None]:
     """Edges, labels and features as they are in the files."""
     edges = read_edges(
         options.edges,
@@ -93,6 +105,8 @@ def _read_files(options: ImportOptions, reading: Reading) -> tuple[EdgeList, Nod
     )
     if options.relabel:
         edges = relabelled(edges)
+    if before is not None:
+        edges = with_edges_before(before, edges, counted=options.combine == "count")
     columns = NodeColumns(
         options.id_column, options.label_column, options.feature_columns, options.time_column, options.train_before
     )
@@ -104,7 +118,7 @@ def _read_files(options: ImportOptions, reading: Reading) -> tuple[EdgeList, Nod
     if path is not None:
         beside = options.labels is not None and path.absolute() == options.labels.absolute()
         features = read_features(path, edges, columns, reading, beside_labels=beside, impute=options.impute)
-    else:
+    elif before is None or before.features is None:
         reading.notes.append("no features given: a training takes an encoding of the graph in their place (--encoding)")
     return edges, labels, features
 

@@ -275,9 +275,7 @@ def place_features(features: NodeValues, nodes: Nodes) -> np.ndarray | csr_array
         names = ", ".join(shorten(nodes.name(position)) for position in missing[:5])
         hint = "add a row for every node"
         raise DataError(f"{features.path} has no row for {len(missing)} node(s), first {names}", hint)
-    placed = np.empty_like(features.values)
-    placed[positions] = features.values
-    return placed
+    return features.values[np.argsort(positions)]
 
 
 def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str]]:
