@@ -1,13 +1,10 @@
 """From arrays of sources and targets to the adjacency of a graph, and the counts that describe it."""
 
-from typing import Literal
-
 import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.numerics.csr import canonical_csr
 
-Combine = Literal["sum", "count", "max", "last"]
 LEAST_WEIGHT, LARGEST_WEIGHT = 1e-150, 1e150  # no sum of weights overflows, and no share of a sum underflows
 WEIGHT_RANGE = f"between {LEAST_WEIGHT:g} and {LARGEST_WEIGHT:g}"
 
@@ -30,7 +27,7 @@ def weighted_adjacency(
     target: np.ndarray,
     weight: np.ndarray,
     count: int,
-    combine: Combine = "sum",
+    combine: str = "sum",
     time: np.ndarray | None = None,
 ) -> csr_array:
     """The edges as a matrix of weights; those of repeats are made one.

@@ -103,6 +103,7 @@ SECTIONS = {
         "Features",
         "Labels",
         "Splits",
+        "More edges later",
         "Errors",
         "Large files",
         "Predict and export",

@@ -133,7 +133,7 @@ def _differs_in_shape(table: Table, ids: Sequence[int]) -> bool:
 
 def _is_alike(table: Table, ids: Sequence[int]) -> bool:
     """Whether the ids below differ from those of the first row in nothing but their digits, or are single signs too."""
-    forms = {_form(field) for place in ids for field in table.columns[place][: SAMPLE + 1]}
+    forms = {_form(field) for place in ids for field in table.columns[place][: SAMPLE + 1] if field}
     return len(forms) == 1 and not forms & {""}
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from cgnn_cli.configs import LARGEST_SEED, StageConfig, option
-from cgnn_cli.datasets.adjacency import Combine
 from cgnn_cli.errors import UsageError
 
 FILES, COLUMNS, ROWS, SPLITS = "Files", "Columns", "Rows", "Splits"
@@ -60,8 +59,12 @@ class ImportOptions(StageConfig):
     drop_invalid: bool = option(
         False, "Leave out rows that cannot be used, and count them.", panel=ROWS, flags="--drop-invalid", shown=False
     )
-    combine: Combine | None = option(None, "Weight of a repeated edge.", panel=ROWS, shown="sum with weights, else 1")
-    unknown_label: list[str] | None = option(None, "A label that means no label; may be repeated.", panel=ROWS)
+    combine: Literal["sum", "count", "max", "last"] | None = option(
+        None, "Weight of a repeated edge.", panel=ROWS, shown="sum with weights, else 1"
+    )
+    unknown_label: list[str] | None = option(
+        None, "A label that means no label; may be repeated.", panel=ROWS, metavar="WORD"
+    )
     impute: Literal["zero"] | None = option(None, "zero: NaN and infinite features become 0.", panel=FILES)
     relabel: bool = option(
         False,

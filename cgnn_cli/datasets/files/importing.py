@@ -11,17 +11,8 @@ from scipy.sparse import csr_array
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_options import ImportOptions
-from cgnn_cli.datasets.files.nodes import (
-    NodeColumns,
-    Nodes,
-    NodeValues,
-    collect_nodes,
-    place_features,
-    place_labels,
-    place_times,
-    read_features,
-    read_labels,
-)
+from cgnn_cli.datasets.files.node_values import NodeColumns, NodeValues, read_features, read_labels
+from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, place_times
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.files.times import first_times, parse_moment

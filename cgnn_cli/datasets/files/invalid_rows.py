@@ -58,7 +58,10 @@ class Faults:
             raise self._error(np.flatnonzero(bad))
         if bad.all():
             raise DataError(f"{self.path}: all {len(bad)} rows are invalid", "check the columns")
-        told = ", ".join(f"{rows.sum():,} {name}" for name, rows, _ in self.kinds)
+        by_name: dict[str, np.ndarray] = {}
+        for name, rows, _ in self.kinds:
+            by_name[name] = by_name.get(name, False) | rows
+        told = ", ".join(f"{rows.sum():,} {name}" for name, rows in by_name.items())
         places = self._places(np.flatnonzero(bad))
         note = f"{self.path}: {bad.sum():,} row(s) dropped: {told} ({places})"
         if note not in reading.notes:  # a table of nodes may be read twice

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
-from cgnn_cli.datasets.files.nodes import NodeValues
+from cgnn_cli.datasets.files.node_values import NodeValues
 from cgnn_cli.datasets.files.tables import Reading, Table
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph

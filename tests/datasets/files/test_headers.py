@@ -14,7 +14,6 @@ from cgnn_cli.datasets.files.importing import import_graph
 from cgnn_cli.datasets.files.tables import Reading, parse_table
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph
-from tests.datasets.files.folder import SQUARE, Folder, notes
 from tests.datasets.files.made_tables import Made, make_edges, make_ids, make_labels
 
 TABLES = 250  # of each kind
@@ -90,60 +89,3 @@ def test_made_tables_are_read_right_or_refused(tmp_path: Path, kind: str) -> Non
             assert not made.clear and refusal.hint and "\n" not in refusal.message, (seed, made, refusal)
         tally["right" if refusal is None else "refused"] += 1
     assert tally["right"] >= 0.6 * TABLES and tally["refused"] >= 0.05 * TABLES, tally
-
-
-RINGS = "a1,a2,5.5\na2,a3,1\na3,a1,0.25\n"
-
-
-@pytest.mark.parametrize(
-    ("header", "first"),
-    [
-        ("from_account,to_account,amount", "a1"),
-        ("payer,payee,amount", "a1"),
-        ("Sender ID,Receiver ID,value", "a1"),
-        ("nameOrig,nameDest,amount", "a1"),
-        ("u,v,w", "a1"),
-        ("node1,node2,x", "a1"),
-        ("payee,payer,amount", "a2"),
-        ("toNodeId,fromNodeId,w", "a2"),
-    ],
-)
-def test_edges_are_found_by_their_titles(folder: Folder, header: str, first: str) -> None:
-    graph = folder.load(f"{header}\n{RINGS}")
-    assert meaning_of(graph, "edges") == {("a1", "a2"), ("a2", "a3"), ("a3", "a1")} or first == "a2"
-    assert next(iter(meaning_of(graph, "edges") & {("a1", "a2"), ("a2", "a1")}))[0] == first
-    assert "edges: " in notes(graph)
-
-
-def test_columns_before_the_ends_are_not_taken_for_them(folder: Folder) -> None:
-    rows = "t1,a,b,5\nt2,b,c,0.5\nt3,c,a,7\n"
-    graph = folder.load("txid,payer,payee,amount\n" + rows, weight_column="amount")
-    assert graph.ids().tolist() == ["a", "b", "c"]
-    assert "edges: payer -> payee, weight amount; 3 rows" in notes(graph)
-    for header in ("", "txid,left,right,amount\n", "id,left,right,amount\n", "payer,shop,country,amount\n"):
-        hint = folder.fails("an edge may be", header + rows)
-        assert "--source-column and --target-column" in hint
-        chosen = folder.load(header + rows, source_column="2", target_column="3")
-        assert chosen.ids().tolist() == ["a", "b", "c"]
-    folder.fails("no title names the other", "txid,payer,amount\n1,a,2.5\n2,b,3.5\n")
-    folder.fails("an edge may be", "from,to,target\na,b,0\nb,a,1\n")
-    folder.fails("an edge may be", "txid,amount\n1,2.5\n2,3.5\n")
-    folder.fails("no title names the other", "node,target\n1,1\n2,0\n")
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        "account,status\n0,ok\n1,ok\n2,ok\n3,fraud\n",
-        "status,account\nok,0\nok,1\nok,2\nfraud,3\n",
-        "country,account,label\nDE,0,ok\nFR,1,ok\nDE,2,ok\nIT,3,fraud\n",
-        ",account,label\n0,0,ok\n1,1,ok\n2,2,ok\n3,3,fraud\n",
-        ",name,label\n0,Zoe,ok\n1,Yan,ok\n2,Xia,ok\n3,Will,fraud\n",
-        "0,ok\n1,ok\n2,ok\n3,fraud\n",
-        "id,target\n0,ok\n1,ok\n2,ok\n3,fraud\n",
-    ],
-)
-def test_labels_are_found_by_their_titles(folder: Folder, labels: str) -> None:
-    graph = folder.load(SQUARE, labels=labels)
-    assert meaning_of(graph, "labels") == {("0", "ok"), ("1", "ok"), ("2", "ok"), ("3", "fraud")}
-    assert graph.node_count == 4

@@ -20,7 +20,7 @@ def test_dropped_rows_are_counted_and_said(folder: Folder) -> None:
     assert dense(graph) == [[0, 5, 0], [0, 0, 0], [1.5, 0, 0]]
     assert graph.summary["dropped"] == 7
     said = "7 row(s) dropped: 2 without a node id, 6 without a usable weight (line 3, 4, 5, 6, 7, ...)"
-    assert said in notes(graph).replace("1 without a node id, 1 without a node id", "2 without a node id")
+    assert said in notes(graph)
     assert "edges: payer -> payee, weight amount; 9 rows, 2 without amount" in notes(graph)
     assert "dropped" not in folder.load("a b 1\nb a 2\n", weight_column="3", drop_invalid=True).summary
     folder.fails("all 2 rows are invalid", "a b 0\nb a 0\n", weight_column="3", drop_invalid=True)

@@ -91,6 +91,25 @@ def test_classes_too_small_for_a_split_are_named(folder: Folder) -> None:
     assert "warnings" not in folder.load(SQUARE, labels="0,a\n1,a\n2,a\n3,\n").summary
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "account,status\n0,ok\n1,ok\n2,ok\n3,fraud\n",
+        "status,account\nok,0\nok,1\nok,2\nfraud,3\n",
+        "country,account,label\nDE,0,ok\nFR,1,ok\nDE,2,ok\nIT,3,fraud\n",
+        ",account,label\n0,0,ok\n1,1,ok\n2,2,ok\n3,3,fraud\n",
+        ",name,label\n0,Zoe,ok\n1,Yan,ok\n2,Xia,ok\n3,Will,fraud\n",
+        "0,ok\n1,ok\n2,ok\n3,fraud\n",
+        "id,target\n0,ok\n1,ok\n2,ok\n3,fraud\n",
+    ],
+)
+def test_labels_are_found_by_their_titles(folder: Folder, labels: str) -> None:
+    graph = folder.load(SQUARE, labels=labels)
+    assert graph.labels is not None and graph.class_labels() == ["fraud", "ok"]
+    assert graph.labels.tolist() == [1, 1, 1, 0]
+    assert graph.node_count == 4
+
+
 @pytest.mark.realdata
 def test_real_brain_and_wiki_come_in_at_the_first_try(real_data: Path) -> None:
     larva, wiki = real_data / "drosophila_larva", real_data / "wiki"
