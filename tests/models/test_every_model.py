@@ -46,7 +46,13 @@ SMALL: dict[str, Any] = {"hidden": 6, "pretrain_epochs": 2, "epochs": 3, "patien
 REFUSED = ("knn", "batch_nodes")  # where a model has no such option; train_config says so
 AROUND_THE_MODEL = ("knn", "knn_share", "batch_nodes", "fanout")  # served by the stage around it, and tested there
 NEWER = "label_walk"  # than 0.1.0: off, it is not in a key
-OTHER_VALUES: dict[str, Any] = {"fusion_layer": 1, "dgcn_max_degree": 4, "pretrain_epochs": 3, "label_powers": "7"}
+OTHER_VALUES: dict[str, Any] = {
+    "aggregation": "sym",
+    "fusion_layer": 1,
+    "dgcn_max_degree": 4,
+    "pretrain_epochs": 3,
+    "label_powers": "7",
+}
 
 every_case = pytest.mark.parametrize("case", CASES)
 
