@@ -3,7 +3,7 @@
 from itertools import count
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.datasets.registry import DEMO, Datasets, check_import_name
+from cgnn_cli.datasets.registry import GENERATED_SOURCE, Datasets, check_import_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.store.garbage import Collected, remove_graph
 from cgnn_cli.store.store import Store
@@ -43,7 +43,7 @@ def rename(store: Store, old: str, new: str) -> None:
 
 def check_own(store: Store, name: str) -> None:
     """Refuse a name that no imported graph has."""
-    if name == DEMO or name in BENCHMARKS:
+    if name in GENERATED_SOURCE or name in BENCHMARKS:
         raise UsageError(
             f"{name} is a dataset of cgnn's own", "`cgnn cache gc` frees the space of what is made from it"
         )
