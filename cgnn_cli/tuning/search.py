@@ -22,6 +22,7 @@ from cgnn_cli.redaction import redacted_command
 from cgnn_cli.report.comparisons import LEVEL, split_ratios
 from cgnn_cli.report.paired import Paired, paired_difference
 from cgnn_cli.report.run_names import describe
+from cgnn_cli.report.table import counted
 from cgnn_cli.sweeps import set_words
 from cgnn_cli.tuning.budget import Budget
 from cgnn_cli.tuning.halving import MIDDLE, Halving, accuracies_on
@@ -80,8 +81,8 @@ class Tuned:
 
     def story(self) -> str:
         """What was compared, and whether the time was too short for more."""
-        first, *more = [f"{count} on {splits} split{'s' if splits > 1 else ''}" for splits, count in self.counts]
-        told = f"{len(self.runs)} configurations: {', '.join([first, *more])}"
+        reached = ", ".join(f"{count} on {counted(splits, 'split')}" for splits, count in self.counts)
+        told = f"{counted(len(self.runs), 'configuration')}: {reached}"
         return f"stopped after {self.budget}; {told}; the same command goes on from here" if self.stopped else told
 
 
@@ -237,13 +238,17 @@ def _name(parent: Run | None, point: Mapping[str, Any]) -> str:
 def gain_line(tuned: Tuned) -> str:
     """What commute times added, in a line."""
     gain = tuned.gain
+    if gain is None and is_weighted(tuned.best.settings):
+        return "commute times: used by the choice; the time was too short to compare it with every weight 1"
     if gain is None:
         return "commute times: not used by the choice, and no weighted model was compared"
     paired = gain.paired
     error = "" if paired.error is None else f" ± {100 * paired.error:.2f}"
     p = "" if paired.t_test is None else f", p = {paired.t_test:.2g}"
-    over = f"{100 * paired.mean:+.2f}{error} points of validation accuracy over {paired.runs} splits{p}"
+    over = f"{100 * paired.mean:+.2f}{error} points of validation accuracy over {counted(paired.runs, 'split')}{p}"
     clear = paired.t_test is not None and paired.t_test < LEVEL
     verdict = ("they help" if paired.mean > 0 else "they harm") if clear else "not clear of chance"
-    what = "the choice" if gain.is_chosen else f"not used by the choice; {describe_point(gain.weighted.settings)},"
-    return f"commute times: {what} with them against every weight 1: {over}; {verdict}"
+    if gain.is_chosen:
+        return f"commute times: the choice with them against every weight 1: {over}; {verdict}"
+    best = f"the best model with them ({describe_point(gain.weighted.settings)}) against every weight 1"
+    return f"commute times: not used by the choice; {best}: {over}; {verdict}{' there' if clear else ''}"
