@@ -20,6 +20,7 @@ from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_tor
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
+TOLD = ("model", "direction", "aggregation", "encoding")  # of all fits alike
 HISTORY = ("loss", "validation_loss", "validation_accuracy")
 
 
@@ -84,8 +85,7 @@ def fit(
         history={name: np.array(values) for name, values in state.history.items()},
         summary={
             "split": split,
-            "model": config.model,
-            "direction": config.resolved_direction,
+            **config.told(),
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
             "validation_accuracy": state.best_accuracy,
@@ -100,7 +100,7 @@ def solved(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
     """What a model that learns nothing finds on one split."""
     check_trainable(graph, split)
     found = solve_model(graph, config, split, watch)
-    told = {"split": split, "model": config.model, "direction": config.resolved_direction}
+    told = {"split": split, **config.told()}
     return replace(found, summary={**told, **found.summary, **untrained_warnings(graph, [split])})
 
 
@@ -218,7 +218,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
         summary={
             "splits": sorted(fits),
-            **{name: any_fit.summary[name] for name in ("model", "direction", "encoding") if name in any_fit.summary},
+            **{name: any_fit.summary[name] for name in TOLD if name in any_fit.summary},
             "validation_accuracy": {
                 "mean": float(accuracies.mean()),
                 "std": float(accuracies.std()),
