@@ -25,6 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from typer import Typer
 from typer.main import get_command
 
 from cgnn_cli.commands import main as command_line
@@ -51,10 +52,16 @@ LARGEST = 1 << 18
 HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1}  # in the moment of a fork, whose hooks lose exceptions
 
 
+def names_of(application: Typer) -> tuple[str, ...]:
+    """The commands and groups of an application."""
+    commands, groups = application.registered_commands, application.registered_groups
+    return (*(str(command.name) for command in commands), *(str(group.name) for group in groups))
+
+
 def built(arguments: list[str]) -> Any:
     """The command that is called, built once: as a process calls one command, `cgnn` itself keeps none."""
     application = CALLED(arguments)
-    names = tuple(str(each.name) for each in (*application.registered_commands, *application.registered_groups))
+    names = names_of(application)
     if names not in BUILT:
         BUILT[names] = get_command(application)
     return BUILT[names]
@@ -208,8 +215,8 @@ def serve(channel_number: int) -> str:
 
 def prepare() -> None:
     """Do once what each process would do again: build its command and options, read versions and the revision."""
-    for entry in (*command_line.app.registered_commands, *command_line.app.registered_groups):
-        group = built([str(entry.name)]).commands[entry.name]
+    for name in names_of(command_line.app):
+        group = built([name]).commands[name]
         for command in getattr(group, "commands", {"": group}).values():
             for option in command.params:
                 option.get_runtime_param()
