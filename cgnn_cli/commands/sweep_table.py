@@ -50,18 +50,20 @@ def configuration_values(run: Run) -> dict[str, Any]:
     }
 
 
-def sweep_table(results: Sequence[Run], title: str) -> Table:
-    """The configurations with their validation accuracy, in the order given."""
+def sweep_table(results: Sequence[Run], title: str, settled: Sequence[float] = ()) -> Table:
+    """The configurations with their validation accuracy, in the order given; in a tune also what it settles at."""
     figures = (figure(name, no_wrap=True) for name in ("validation", "splits", "epochs", "seconds"))
-    table = make_table("configuration", *figures, "status", title=title, pad_edge=False)
-    for result in results:
+    columns = (*([figure("settled", no_wrap=True)] if settled else []), *figures)
+    table = make_table("configuration", *columns, "status", title=title, pad_edge=False)
+    for place, result in enumerate(results):
         count = len(result.splits)
         cells = ["", str(count), "", ""]
         if count:
             epochs, seconds = sum(result.epochs) / count, sum(result.fit_seconds) / count
             cells = [accuracy_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
         status = result.status if result.status != "failed" else f"failed: {result.message}"
-        table.add_row(result.name, *cells, status)
+        ranked_by = [f"{100 * settled[place]:.2f}" if settled[place] else ""] if settled else []
+        table.add_row(result.name, *ranked_by, *cells, status)
     return table
 
 

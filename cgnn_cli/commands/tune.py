@@ -89,7 +89,7 @@ def tune(
         session.talker.say(f"the table has the best {SHOWN_ROWS}; --json tells all")
     cache = "miss" if board.computed else "hit"
     summary = {**tuned_values(tuned), "preset": str(output), "command": use}
-    table = sweep_table(tuned.runs[:SHOWN_ROWS], title)
+    table = sweep_table(tuned.runs[:SHOWN_ROWS], title, tuned.scores)
     return Outcome.of(table, summary, artifact=output, key=tuned.best.checkpoint, cache=cache)
 
 
@@ -107,7 +107,10 @@ def tuned_values(tuned: Tuned) -> dict[str, Any]:
         "dataset": tuned.dataset,
         "stopped": tuned.stopped,
         "splits": {str(splits): count for splits, count in tuned.counts},
-        "configurations": [configuration_values(run) for run in tuned.runs],
+        "configurations": [
+            {**configuration_values(run), "settled_accuracy": score or None}
+            for run, score in zip(tuned.runs, tuned.scores, strict=True)
+        ],
         "best": {"name": tuned.best.name, "model": tuned.model, "settings": tuned.row, **tuned.search},
         "commute_times": None if tuned.gain is None else gain_values(tuned.gain),
     }

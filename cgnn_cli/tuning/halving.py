@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from cgnn_cli.execution.results import Run
+from cgnn_cli.store.artifact import Header
+from cgnn_cli.tuning.judging import Judge
 
 KEPT = 3  # one in so many goes on to the next rung
 FINALISTS = 4
@@ -28,14 +30,23 @@ def rungs_of(splits: Sequence[int]) -> list[tuple[int, ...]]:
 
 def accuracies_on(run: Run, splits: Sequence[int]) -> list[float]:
     """The validation accuracies of a run on some splits that it has been trained on."""
-    return [float(run.fits[split].summary["validation_accuracy"]) for split in splits]
+    return [validation_accuracy(run.fits[split]) for split in splits]
+
+
+def validation_accuracy(fit: Header) -> float:
+    """Of the epoch that a training was kept at."""
+    return float(fit.summary["validation_accuracy"])
 
 
 class Halving:
-    """The runs of a search with the rungs they have reached. `measure` trains runs on the splits that they want."""
+    """The runs of a search with the rungs they have reached.
 
-    def __init__(self, splits: Sequence[int], measure: Measure) -> None:
-        self.rungs, self.measure = rungs_of(splits), measure
+    measure: trains runs on the splits that they want; judge: how good a training is, its validation accuracy if nothing
+    else is said.
+    """
+
+    def __init__(self, splits: Sequence[int], measure: Measure, judge: Judge = validation_accuracy) -> None:
+        self.rungs, self.measure, self.judge = rungs_of(splits), measure, judge
         self.runs: list[Run] = []
 
     def explore(self, runs: Sequence[Run]) -> None:
@@ -51,7 +62,7 @@ class Halving:
             self._promote(rung, FINALISTS if rung == len(self.rungs) - 1 else None)
 
     def ranked(self) -> list[Run]:
-        """Those that are on the highest rung first, then by accuracy there, then in their order; failed ones last."""
+        """Those on the highest rung first, then by their score there, then in their order; failed ones last."""
         order = {run: place for place, run in enumerate(self.runs)}
         return sorted(self.runs, key=lambda run: (-self.level(run), -self.score(run, self.level(run) - 1), order[run]))
 
@@ -62,8 +73,8 @@ class Halving:
         return sum(set(rung) <= run.fits.keys() for rung in self.rungs)
 
     def score(self, run: Run, rung: int) -> float:
-        """The mean validation accuracy over the splits of a rung."""
-        return fmean(accuracies_on(run, self.rungs[rung])) if rung >= 0 else 0.0
+        """The mean of what the trainings on the splits of a rung are judged by."""
+        return fmean(self.judge(run.fits[split]) for split in self.rungs[rung]) if rung >= 0 else 0.0
 
     def counts(self) -> list[tuple[int, int]]:
         """For each rung its number of splits, and how many runs have reached it."""

@@ -26,6 +26,7 @@ from cgnn_cli.report.table import counted
 from cgnn_cli.sweeps import set_words
 from cgnn_cli.tuning.budget import Budget
 from cgnn_cli.tuning.halving import MIDDLE, Halving, accuracies_on
+from cgnn_cli.tuning.judging import judge_of
 from cgnn_cli.tuning.starting_points import SHORT
 from cgnn_cli.tuning.variation import MODEL, Space, identity, is_weighted, unweighted_twin
 
@@ -55,6 +56,7 @@ class Tuned:
     """What a search found. `runs`: ranked; `counts`: splits of each rung, and how many runs reached it.
 
     stopped: whether the time was too short for more; search: how the best run was found, as a preset tells it.
+    scores: the accuracy that each run settles at (judging.py), by which they are ranked.
     """
 
     dataset: str
@@ -65,6 +67,7 @@ class Tuned:
     gain: Gain | None = None
     stopped: bool = False
     search: dict[str, Any] = field(default_factory=dict)
+    scores: list[float] = field(default_factory=list)
 
     @property
     def best(self) -> Run:
@@ -136,7 +139,7 @@ class Search:
             raise UsageError(f"--split {wrong[0]}: this dataset has the splits 0 to {count - 1}")
         self.space = Space(runner.graph_figure(graph, "nodes"), graph.features == "own", fixed)
         self.graph = graph
-        self.halving = Halving(splits or range(count), self._measure)
+        self.halving = Halving(splits or range(count), self._measure, judge_of(runner.store))
         self.deadline = Deadline(budget.minutes if budget.trials is None else None)
         self.share = EXPLORING
 
@@ -151,6 +154,7 @@ class Search:
         if not self.halving.level(ranked[0]):
             raise StoppedEarly(f"no configuration was done within {self.budget}")
         tuned = Tuned(self.dataset, self.graph, self.budget, ranked, self.halving.counts(), stopped=stopped)
+        tuned.scores = [self.halving.score(run, self.halving.level(run) - 1) for run in ranked]
         self.share = 1.0
         tuned.gain = self._gain(ranked)
         return tuned

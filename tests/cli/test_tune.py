@@ -58,7 +58,7 @@ def choice_file(store: Path) -> Path:
 # --- what it chooses -------------------------------------------------------------------------------------------------
 
 
-def test_the_choice_has_the_best_validation_accuracy_of_those_on_all_splits(
+def test_the_choice_settles_at_the_best_accuracy_of_those_on_all_splits(
     tuned: tuple[Path, dict[str, Any]],
 ) -> None:
     _, values = tuned
@@ -66,9 +66,9 @@ def test_the_choice_has_the_best_validation_accuracy_of_those_on_all_splits(
     assert len(rows) == best["configurations"] == 6 and values["cache"] == "miss"
     on_all = [row for row in rows if len(row["splits"]) == 2]
     assert values["summary"]["splits"] == {"1": 6, "2": len(on_all)} and len(on_all) == 2
-    assert best["validation_accuracy"] == pytest.approx(
-        max(row["validation_accuracy"]["mean"] for row in on_all), abs=1e-6
-    )
+    assert rows[0]["settled_accuracy"] == max(row["settled_accuracy"] for row in on_all)
+    assert all(row["settled_accuracy"] <= row["validation_accuracy"]["mean"] + 1e-9 for row in rows)
+    assert best["validation_accuracy"] == pytest.approx(rows[0]["validation_accuracy"]["mean"], abs=1e-6)
     assert rows[0]["name"] == best["name"] and rows[0]["settings"] == {"train.model": best["model"], **best["settings"]}
     assert all(row["settings"]["train.epochs"] == 3 for row in rows if row["settings"]["train.model"] != "absorption")
     assert values["summary"]["stopped"] is False
