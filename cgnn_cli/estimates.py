@@ -134,6 +134,11 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels)
 
 
+def train_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """Where something is decided on the models, they are run as for their scores; else they are put side by side."""
+    return eval_memory(inputs, config) if config.train.decides_later else 0
+
+
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
     """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined."""
     graph, train = inputs["graph"], config.train

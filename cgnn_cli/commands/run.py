@@ -17,6 +17,7 @@ from cgnn_cli.errors import UsageError
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.pipeline import COMMANDS, Step, plan
 from cgnn_cli.report.paired import paired_difference
+from cgnn_cli.report.table import spread_text
 from cgnn_cli.settings import Resolved
 from cgnn_cli.solver_table import exact_or_series
 from cgnn_cli.store.artifact import Header
@@ -126,17 +127,19 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
     """Mean and standard deviation over the splits, and the paired difference to the first row."""
     first = next(iter(rows.values()))
     runs = first.summary["test_accuracy"]["runs"]
-    counted = f"{runs} split{'s' if runs > 1 else ''}"
     caption = f"direction {first.summary['direction']}"
     columns = ["test", "validation", "macro-F1"]
+    chosen = first.summary.get("metric")  # what the models were chosen by, if not by accuracy
+    columns += [chosen] if chosen else []
     if len(rows) > 1:
         columns.append("gain ± s.e.")
         caption += "; gain: paired difference of test accuracy to the first row"
     table = make_table("weights", *(figure(name, no_wrap=True) for name in columns), caption=caption, pad_edge=False)
-    table.title = f"{dataset}: accuracy and macro-F1 in %, mean ± std over {counted}"
+    over = f"mean ± std over {runs} splits" if runs > 1 else "1 split"
+    table.title = f"{dataset}: accuracy and macro-F1 in %, {over}"
     for name, header in rows.items():
-        spreads = [header.summary[name] for name in FIGURES]
-        cells = [f"{100 * values['mean']:.2f} ± {100 * values['std']:.2f}" for values in spreads]
+        spreads = [header.summary[name] for name in FIGURES] + ([header.summary["metrics"][chosen]] if chosen else [])
+        cells = [spread_text(values) for values in spreads]
         if len(rows) > 1:
             cells.append("" if header is first else _difference(header, first))
         table.add_row(name, *cells)

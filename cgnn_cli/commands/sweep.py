@@ -1,10 +1,12 @@
-"""`cgnn sweep`: grids and random searches over the options of all stages, judged on validation accuracy alone."""
+"""`cgnn sweep`: grids and random searches over the options of all stages, judged on validation nodes alone."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from functools import cached_property
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import Annotated, Any
 
 import typer
@@ -12,8 +14,8 @@ import typer
 from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.sweep_table import Board, accuracy_text, sweep_table
-from cgnn_cli.configs import option_name
+from cgnn_cli.commands.sweep_table import Board, sweep_table, validation_text
+from cgnn_cli.configs import OF_A_CLASS, option_name
 from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.execution.results import Run
 from cgnn_cli.pipeline import COMMANDS, role_name
@@ -41,8 +43,8 @@ def register(app: typer.Typer) -> None:
         app,
         "sweep",
         sweep,
-        help="Train many configurations and compare their validation accuracy; test accuracy is never computed.",
-        brief=f"Compare many configurations by validation accuracy. [green]{example}[/green]",
+        help="Train many configurations and compare them on validation nodes; test nodes are never scored.",
+        brief=f"Compare many configurations on validation nodes. [green]{example}[/green]",
         example=example,
         panel="All stages",
         extra=options.config_parameters("compute", *COMMANDS, *options.DATASET_SECTIONS),
@@ -61,6 +63,13 @@ class Search:
     dataset: str
     count: int | None
     seed: int
+
+    @cached_property
+    def metric(self) -> str:
+        """What configurations are compared by, in words: one for all of them."""
+        settings = self.settings({})
+        metric, name = settings.value("train.metric"), settings.value("train.metric_class")
+        return f"{metric} of {name}" if name and metric in OF_A_CLASS else str(metric)
 
     def settings(self, point: Point) -> Settings:
         """The settings of a configuration."""
@@ -111,7 +120,7 @@ def sweep(
     _check_record(search, record, part)
     runs = [search.run(point) for point in part.of(points)]
     of_all = f", shard {part.number} of {part.count}" if part.count > 1 else ""
-    title = f"{search.dataset}: validation accuracy in %, mean ± std over the splits{of_all}"
+    title = f"{search.dataset}: validation {search.metric} in %, mean ± std over the splits{of_all}"
     with Board(session.talker, title, len(runs)) as board:
         session.workspace.runner.reporter = board
         session.workspace.scheduler.carry_out(runs, deadline=Deadline(max_minutes), finished=board.finished)
@@ -122,9 +131,9 @@ def sweep(
     summary = _summary(search, part, len(points), runs, part.of(points))
     if best is not None:
         scoring = eval_command(session, search.dataset, _written_out(best.settings))
-        figures = {"settings": best.settings, "validation_accuracy": _spread(best), "command": scoring}
+        figures = {"settings": best.settings, **_validation(best), "command": scoring}
         summary["best"] = {"name": best.name, **figures}
-        session.talker.say(f"best: {best.name}, validation {accuracy_text(best)}")
+        session.talker.say(f"best: {best.name}, validation {validation_text(best)}")
         session.talker.say(f"score it on the test nodes: {scoring}")
     left = sum(result.status == "not run" for result in runs)
     if left:
@@ -147,6 +156,9 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
             name = option_name(KEYS[path].name)
             raise UsageError(f"{path} is to vary, and {name} gives it one value", "leave one of them out")
     space = {path: choice for path, choice in file.space.items() if path not in settings.given} | session.space
+    for path in ("train.metric", "train.metric_class"):
+        if path in space:
+            raise UsageError(f"{path} is what configurations are compared by, and cannot vary", "give it one value")
     in_file = None if "dataset" in settings.given else values.get("dataset")
     dataset = in_file or settings.value("dataset")
     if not dataset:
@@ -202,8 +214,13 @@ def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
     return {**defaults, **settings}
 
 
-def _spread(run: Run) -> dict[str, Any]:
-    return {"mean": run.validation, "std": run.validation_deviation, "runs": len(run.splits)}
+def _validation(run: Run) -> dict[str, Any]:
+    """Accuracy on the validation nodes, and what configurations are compared by if that is another metric."""
+    values = {"validation_accuracy": run.validation_accuracies}
+    if run.metric != "accuracy":
+        values["validation_score"] = run.validation_scores
+    told = {name: {"mean": fmean(found), "std": pstdev(found), "runs": len(found)} for name, found in values.items()}
+    return told | ({} if run.metric == "accuracy" else {"metric": run.metric})
 
 
 def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: list[Point]) -> dict[str, Any]:
@@ -216,7 +233,7 @@ def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: l
             "status": result.status,
             "message": result.message,
             "splits": result.splits,
-            "validation_accuracy": _spread(result) if result.splits else None,
+            **(_validation(result) if result.splits else {"validation_accuracy": None}),
             "validation_accuracy_per_split": result.validation_accuracies,
             "epochs": result.epochs,
             "seconds": result.fit_seconds,
@@ -250,8 +267,13 @@ def _record(search: Search, name: str, best: Run, point: Point, total: int) -> N
     """Write the winner as a row of a preset, with the search that found it."""
     settings = search.settings(point)
     found = {
-        "validation_accuracy": round(best.validation, 6),
-        "validation_std": round(best.validation_deviation, 6),
+        "validation_accuracy": round(fmean(best.validation_accuracies), 6),
+        "validation_std": round(pstdev(best.validation_accuracies), 6),
+        **(
+            {"metric": search.metric, "validation_score": round(best.validation, 6)}
+            if best.metric != "accuracy"
+            else {}
+        ),
         "splits": best.splits,
         "configurations": total,
         "command": search.command(),

@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.table import Table
 
 from cgnn_cli.commands.console import Talker, figure, make_table
+from cgnn_cli.report.table import score_text
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.workspace import best_first
 
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 15
 
 
-def accuracy_text(result: Run) -> str:
-    """Mean and standard deviation of the validation accuracy in per cent; a single split has no deviation."""
-    mean = f"{100 * result.validation:.2f}"
-    return f"{mean} ± {100 * result.validation_deviation:.2f}" if len(result.splits) > 1 else mean
+def validation_text(result: Run) -> str:
+    """Mean and standard deviation of the validation score in per cent; a single split has no deviation."""
+    return score_text(result.validation, result.validation_deviation if len(result.splits) > 1 else None)
 
 
 def sweep_table(results: list[Run], title: str) -> Table:
-    """The configurations with their validation accuracy, the best first."""
+    """The configurations with their validation scores, the best first."""
     figures = (figure(name, no_wrap=True) for name in ("validation", "splits", "epochs", "seconds"))
     table = make_table("configuration", *figures, "status", title=title, pad_edge=False)
     for result in best_first(results):
@@ -36,7 +36,7 @@ def sweep_table(results: list[Run], title: str) -> Table:
         cells = ["", str(count), "", ""]
         if count:
             epochs, seconds = sum(result.epochs) / count, sum(result.fit_seconds) / count
-            cells = [accuracy_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
+            cells = [validation_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
         status = result.status if result.status != "failed" else f"failed: {result.message}"
         table.add_row(result.name, *cells, status)
     return table
@@ -86,7 +86,7 @@ class Board:
         if self._live is not None:
             self._refresh()
             return
-        outcome = f"validation {accuracy_text(result)}" if result.status == "done" else f"failed: {result.message}"
+        outcome = f"validation {validation_text(result)}" if result.status == "done" else f"failed: {result.message}"
         self.talker.say(f"{len(self.results)} of {self.total}  {result.name}  {outcome}")
 
     def _refresh(self) -> None:

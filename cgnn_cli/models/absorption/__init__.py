@@ -3,7 +3,7 @@
 import dataclasses
 from typing import Literal
 
-from cgnn_cli.configs import Encoding, TrainConfig, option
+from cgnn_cli.configs import DECIDED_LATER, Encoding, TrainConfig, option
 from cgnn_cli.errors import UsageError
 
 LEAST_DEATH = 0.001
@@ -30,7 +30,7 @@ class AbsorptionConfig(TrainConfig):
     def unread(self) -> set[str]:
         """All that is about training, and about input."""
         common = {field.name for field in dataclasses.fields(TrainConfig)}
-        return common - {"model", "direction"}
+        return super().unread() | (common - {"model", "direction", "metric", "metric_class", *DECIDED_LATER})
 
     def check(self) -> None:
         """What would be an input of a network is refused where it was asked for."""
