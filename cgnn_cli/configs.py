@@ -8,7 +8,7 @@ import dataclasses
 import math
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Self, dataclass_transform, get_args
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 from cgnn_cli.class_weights import parsed, settled
 from cgnn_cli.errors import UsageError
@@ -18,12 +18,23 @@ from cgnn_cli.solver_table import PAPER_RANK, PARTS_STEPS, SOLVERS, describe_sol
 LARGEST_SEED = 2**32 - 1
 Encoding = Literal["auto", "none", "structural", "degrees", "laplacian", "head-start", "adjacency"]
 Metric = Literal["accuracy", "macro-f1", "balanced-accuracy", "auc", "average-precision"]
-METRICS: tuple[str, ...] = get_args(Metric)
+METRICS: dict[str, str] = {  # with their names in words
+    "accuracy": "accuracy",
+    "macro-f1": "macro-F1",
+    "balanced-accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "average-precision": "average precision",
+}
 OF_A_CLASS = ("auc", "average-precision")  # metrics that can be about one class
 DECIDED_LATER = ("calibrate", "target_precision", "target_recall")  # on trained models, by their validation nodes
 UNSCALED = ("affinity", "none")  # proximities without a scale
 ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
 STRUCTURAL_NOTE = "no features given: structural ones are used"
+
+
+def metric_words(metric: str, name: str | None = None) -> str:
+    """A metric in words, with the class that it is about, if it can be about one."""
+    return METRICS[metric] + (f" of {name}" if name is not None and metric in OF_A_CLASS else "")
 
 
 def option(default: Any, help: str, **limits: Any) -> Any:

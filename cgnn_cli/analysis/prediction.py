@@ -9,7 +9,7 @@ import torch
 from cgnn_cli.artifact_tables import write_named_rows, write_table
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.graph import Checkpoint, Graph, Operators
-from cgnn_cli.numerics.calibration import decided
+from cgnn_cli.numerics.calibration import decided, probabilities_of
 from cgnn_cli.stages.task import set_up_torch
 from cgnn_cli.stages.train import forward
 
@@ -51,8 +51,11 @@ def predict_classes(
     device = set_up_torch(compute or ComputeConfig())
     outputs = [forward(graph, operators, checkpoint, config, split, device) for split in splits]
     fits = [checkpoint.fit(split) for split in splits]
-    scaled = [output.logits / fit.divisor for output, fit in zip(outputs, fits, strict=True)]
-    probabilities = torch.stack([logits.softmax(dim=1) for logits in scaled]).mean(dim=0).cpu().numpy()
+    if config.decides_later:  # in 64 bits, in which a threshold was chosen
+        parts = [probabilities_of(o.logits.cpu().numpy(), fit.divisor) for o, fit in zip(outputs, fits, strict=True)]
+        probabilities = np.mean(parts, axis=0)
+    else:
+        probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
     thresholds = [float(fit.threshold[0]) for fit in fits if fit.threshold is not None]
     focus = graph.class_number(str(config.metric_class)) if thresholds else None
     classes = decided(probabilities, focus, fmean(thresholds) if thresholds else None)

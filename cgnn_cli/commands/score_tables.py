@@ -10,7 +10,7 @@ from rich.table import Table
 
 from cgnn_cli.commands.console import figure, make_table
 from cgnn_cli.commands.session import Outcome, Session
-from cgnn_cli.configs import METRICS
+from cgnn_cli.configs import METRICS, metric_words
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.pipeline import Step
 from cgnn_cli.report.scores import OF_CLASSES, class_rows
@@ -32,24 +32,25 @@ def add_scores(session: Session, step: Step, outcome: Outcome) -> Outcome:
     graph = step.find("graph")
     name = (graph and name_of(session.store, graph.key)) or "graph"
     title = f"{name}: {summary['model']}, {{}} nodes of {counted(len(summary['splits']), 'split')}, in %"
-    outcome.table = trained_table(summary, title) if stage == "train" else scored_tables(summary, title)
+    if stage == "train":
+        outcome.table = Group(title.format("validation"), trained_table(summary))
+    else:
+        outcome.table = Group(title.format("test"), scored_table(summary), class_table(summary["per_class"]))
     return outcome
 
 
-def metric_name(summary: dict[str, Any]) -> str:
-    """What models were chosen by, in words."""
-    of_class = f" of {summary['metric_class']}" if "metric_class" in summary else ""
-    return f"{summary.get('metric', 'accuracy')}{of_class}"
+def _words(summary: dict[str, Any], metric: str) -> str:
+    return metric_words(metric, summary.get("metric_class"))
 
 
-def trained_table(summary: dict[str, Any], title: str) -> Table:
+def trained_table(summary: dict[str, Any]) -> Table:
     """What models reach on the validation nodes that they were chosen by."""
-    table = make_table("", figure("validation", no_wrap=True), title=title.format("validation"), pad_edge=False)
+    table = make_table("", figure("validation", no_wrap=True), pad_edge=False)
     if "validation_score" in summary:
-        table.add_row(metric_name(summary), spread_text(summary["validation_score"]))
+        table.add_row(_words(summary, summary["metric"]), spread_text(summary["validation_score"]))
     table.add_row("accuracy", spread_text(summary["validation_accuracy"]))
     if "base_rate" in summary:
-        table.add_row(f"base rate of {summary.get('metric', 'accuracy')}", spread_text(summary["base_rate"]))
+        table.add_row(f"base rate of {METRICS[summary.get('metric', 'accuracy')]}", spread_text(summary["base_rate"]))
     for row in _decided(summary, "validation"):
         table.add_row(*row)
     epochs = summary["epochs"]
@@ -73,20 +74,18 @@ def _decided(summary: dict[str, Any], part: str) -> Iterator[tuple[str, str]]:
         yield "  its recall", spread_text(chosen[f"{part}_recall"])
 
 
-def scored_tables(summary: dict[str, Any], title: str) -> Group:
-    """Every metric on the test nodes, and each class, the largest first."""
+def scored_table(summary: dict[str, Any]) -> Table:
+    """Every metric on the test nodes, what the models were chosen by first."""
     table = make_table("", *(figure(name, no_wrap=True) for name in ("test", "base rate")), pad_edge=False)
-    table.title = title.format("test")
     chosen = summary.get("metric", "accuracy")
     found = summary.get("metrics") or {"accuracy": summary["test_accuracy"], "macro-f1": summary["macro_f1"]}
     for name in sorted(METRICS, key=lambda name: name != chosen):
         figures = found.get(name)
-        focused = f" of {summary['metric_class']}" if "metric_class" in summary and name in ("auc", chosen) else ""
         base = figures.get("base_rate") if figures else None
-        table.add_row(name + focused, *(spread_text(values) for values in (figures, base)))
+        table.add_row(_words(summary, name), *(spread_text(values) for values in (figures, base)))
     for words, text in _decided(summary, "test"):
         table.add_row(words, text, "")
-    return Group(table, class_table(summary["per_class"]))
+    return table
 
 
 def class_table(per_class: dict[str, Any]) -> Table:

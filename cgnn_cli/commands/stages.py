@@ -77,7 +77,8 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         step = make_plan(session, target, inputs, split, dry_run=dry_run)
         if dry_run:
             return show_forecast(session, step)
-        return add_scores(session, step, deliver(session, step, output_format))
+        outcome = deliver(session, step, output_format)
+        return add_scores(session, step, outcome) if is_after(target, "fit") else outcome
 
     return learning_stage if is_after(target, "fit") else graph_stage
 

@@ -15,7 +15,7 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.sweep_table import Board, sweep_table, validation_text
-from cgnn_cli.configs import OF_A_CLASS, option_name
+from cgnn_cli.configs import metric_words, option_name
 from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.execution.results import Run
 from cgnn_cli.pipeline import COMMANDS, role_name
@@ -68,8 +68,7 @@ class Search:
     def metric(self) -> str:
         """What configurations are compared by, in words: one for all of them."""
         settings = self.settings({})
-        metric, name = settings.value("train.metric"), settings.value("train.metric_class")
-        return f"{metric} of {name}" if name and metric in OF_A_CLASS else str(metric)
+        return metric_words(settings.value("train.metric"), settings.value("train.metric_class"))
 
     def settings(self, point: Point) -> Settings:
         """The settings of a configuration."""
@@ -269,11 +268,7 @@ def _record(search: Search, name: str, best: Run, point: Point, total: int) -> N
     found = {
         "validation_accuracy": round(fmean(best.validation_accuracies), 6),
         "validation_std": round(pstdev(best.validation_accuracies), 6),
-        **(
-            {"metric": search.metric, "validation_score": round(best.validation, 6)}
-            if best.metric != "accuracy"
-            else {}
-        ),
+        **({"metric": best.metric, "validation_score": round(best.validation, 6)} if best.metric != "accuracy" else {}),
         "splits": best.splits,
         "configurations": total,
         "command": search.command(),

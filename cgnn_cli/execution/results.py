@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal
 
-from cgnn_cli.configs import OF_A_CLASS
+from cgnn_cli.configs import metric_words
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.pipeline import CONFIGURED, STAGES, parts_in
@@ -92,8 +92,7 @@ class Run:
     @property
     def measured_words(self) -> str:
         """What its scores are, in words."""
-        of_class = f" of {name}" if self.measured in OF_A_CLASS and (name := self.trained.get("metric_class")) else ""
-        return f"test {self.measured}{of_class}"
+        return f"test {metric_words(self.measured, self.trained.get('metric_class'))}"
 
     def scores_in(self, metric: str) -> list[float | None]:
         """A metric on the test nodes of each split, None where not defined; empty if the scores do not have it."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cgnn_cli.configs import metric_words
 from cgnn_cli.execution.results import Run
 from cgnn_cli.report import style
 from cgnn_cli.report.beside import PaperResult
@@ -62,7 +63,7 @@ def draw_scores(
 def draw_learning(
     name: str, dataset: str, histories: Sequence[tuple[Run, list[History]]], labels: dict[str, Label]
 ) -> Picture | None:
-    """Loss and validation accuracy by epoch: the median over the splits, while at least half of them still train.
+    """Loss and validation score by epoch: the median over the splits, while at least half of them still train.
 
     What was not trained has no loss, and is left out.
     """
@@ -75,20 +76,23 @@ def draw_learning(
         for number, (run, found) in enumerate(shown):
             look: Any = style.line_look(number, style.short(str(labels[run.key]), 90))
             left.plot(*_median_curve([history["loss"] for history in found]), **look)
-            epochs, values = _median_curve([history["validation_accuracy"] for history in found])
+            judged = "validation_score" if "validation_score" in found[0] else "validation_accuracy"
+            epochs, values = _median_curve([history[judged] for history in found])
             right.plot(epochs, 100 * values, **look)
             highest = (epochs[values.argmax()], 100 * values.max())
             right.plot(*highest, style.MARKERS[number], color=PALETTE[number], ms=6)
         left.set(title="training loss", xlabel="epoch")
         style.logarithmic(left.yaxis)
-        right.set(title="validation accuracy in %", xlabel="epoch")
+        metrics = {run.metric for run, _ in shown}
+        judged = metric_words(*metrics) if len(metrics) == 1 else "score"
+        right.set(title=f"validation {judged} in %", xlabel="epoch")
         for axes in (left, right):
             axes.grid()
         style.legend_below(drawing, left, 1 if max(len(str(labels[run.key])) for run, _ in shown) > 40 else 2)
         more = len(known) > len(shown)
         rest = f"; the {len(shown)} best runs of {len(known)}" if more else ""
         caption = f"Learning curves on {dataset}, median over the splits; a mark at the highest value{rest}"
-        words = f"Training loss and validation accuracy by epoch of {len(shown)} runs on {dataset}."
+        words = f"Training loss and validation {judged} by epoch of {len(shown)} runs on {dataset}."
         return Picture.of(name, caption, words, drawing)
 
 

@@ -88,7 +88,7 @@ def metric_table(runs: Sequence[Run], labels: dict[str, Label]) -> Table:
         figures = [spread_text(known.get(name)) for name in METRICS]
         rows.append([row_name(labels[run.key]), *figures, spread_text(told.get("base_rate"))])
     caption = f"{runs[0].dataset}: every metric on the test nodes in %; base rate: always the most frequent class"
-    return Table(caption, ("run", *METRICS, "base rate"), rows)
+    return Table(caption, ("run", *METRICS.values(), "base rate"), rows)
 
 
 def class_table(run: Run, label: Label) -> Table:

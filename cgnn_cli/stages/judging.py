@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.configs import METRICS, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TRAIN, VALIDATION, Fit, Graph
 from cgnn_cli.numerics.calibration import (
@@ -49,19 +49,18 @@ def check_validation(graph: Graph, config: TrainConfig, split: int) -> None:
     check_measurable(config.metric, labels, focus, f"the validation part of split {split}")
 
 
-def validation_figures(graph: Graph, config: TrainConfig, split: int, logits: np.ndarray) -> dict[str, Any]:
+def validation_figures(graph: Graph, config: TrainConfig, split: int, score: float, classes: int) -> dict[str, Any]:
     """For the summary of a fit: its score, unless that is accuracy, the base rate, and how many classes it predicts."""
+    told = {"base_rate": base_rate(graph, config, split, VALIDATION), "predicted_classes": classes}
+    return told if config.metric == "accuracy" else {**metric_named(config), "validation_score": score, **told}
+
+
+def solved_figures(graph: Graph, config: TrainConfig, split: int, logits: np.ndarray) -> dict[str, Any]:
+    """The same of a model that learns nothing, by its class scores."""
     assert graph.labels is not None
     chosen = in_part(graph, split, VALIDATION)
-    labels, probabilities = graph.labels[chosen], probabilities_of(logits[chosen])
-    told = {
-        "base_rate": base_rate(graph, config, split, VALIDATION),
-        "predicted_classes": len(np.unique(probabilities.argmax(axis=1))),
-    }
-    if config.metric == "accuracy":
-        return told
-    score = measure(config.metric, labels, probabilities, graph.class_in_focus(config))
-    return {**metric_named(config), "validation_score": score, **told}
+    score = measure(config.metric, graph.labels[chosen], probabilities_of(logits[chosen]), graph.class_in_focus(config))
+    return validation_figures(graph, config, split, score, len(np.unique(logits[chosen].argmax(axis=1))))
 
 
 def decide(graph: Graph, config: TrainConfig, split: int, fit: Fit, logits: np.ndarray) -> Fit:
@@ -129,7 +128,7 @@ def model_doubts(part: str, metric: str, models: Sequence[Judged]) -> list[str]:
         said.append(f"on {_splits(single)} the model predicts one class for all {part} nodes; {advice}")
     if below:
         always = "the base rate of always predicting the most frequent class of the training nodes"
-        said.append(f"on {_splits(below)} the {part} {metric} does not beat {always}")
+        said.append(f"on {_splits(below)} the {part} {METRICS[metric]} does not beat {always}")
     return said
 
 

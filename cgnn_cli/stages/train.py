@@ -1,7 +1,7 @@
 """train: fit one model on one split, keeping the weights of the best validation epoch."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,12 +18,21 @@ from cgnn_cli.numerics.classification import measure, spread
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages import judging
-from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, validation_figures
+from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, solved_figures, validation_figures
 from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
 HISTORY = ("loss", "validation_loss", "validation_accuracy")
+
+
+class Validated(NamedTuple):
+    """Accuracy and loss on the validation nodes, what epochs are chosen by, and how many classes are predicted."""
+
+    accuracy: float = 0.0
+    loss: float = 0.0
+    score: float = 0.0
+    classes: int = 0
 
 
 @dataclass
@@ -37,6 +46,7 @@ class State:
     epoch: int = 0
     best_epoch: int = -1
     best_score: float = -1.0
+    best_classes: int = 0
     best_loss: float = 0.0
     best_weights: dict[str, np.ndarray] = field(default_factory=dict)
     history: dict[str, list[float]] = field(default_factory=dict)
@@ -92,7 +102,7 @@ def fit(
             "direction": config.resolved_direction,
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
-            **validation_figures(graph, config, split, _best_logits(task, state)),
+            **validation_figures(graph, config, split, state.best_score, state.best_classes),
             "validation_accuracy": state.history["validation_accuracy"][state.best_epoch],
             **twin_figures(graph, config, [split]),
             **untrained_warnings(graph, [split]),
@@ -107,7 +117,7 @@ def solved(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
     check_validation(graph, config, split)
     found = solve_model(graph, config, split, watch)
     told = {"split": split, "model": config.model, "direction": config.resolved_direction}
-    told |= validation_figures(graph, config, split, solved_scores(found.weights, config))
+    told |= solved_figures(graph, config, split, solved_scores(found.weights, config))
     return replace(found, summary={**told, **found.summary, **untrained_warnings(graph, [split])})
 
 
@@ -131,14 +141,15 @@ def run_epoch(task: Task, optimiser: Adam, state: State) -> None:
     """One step, one validation, and the bookkeeping of both; without labels there is nothing to validate."""
     loss = _step(task, optimiser, state)
     unlabelled = state.epoch < task.network.pretrain_epochs
-    accuracy, validation_loss, score = (0.0, 0.0, 0.0) if unlabelled else _validate(task, state)
-    values = dict(zip(HISTORY, (loss, validation_loss, accuracy), strict=True))
+    found = Validated() if unlabelled else _validate(task, state)
+    values = dict(zip(HISTORY, (loss, found.loss, found.accuracy), strict=True))
     if task.config.metric != "accuracy":
-        values["validation_score"] = score
+        values["validation_score"] = found.score
     for name, value in values.items():
         state.history.setdefault(name, []).append(value)
-    if not unlabelled and state.is_better(score, validation_loss):
-        state.best_score, state.best_loss, state.best_epoch = score, validation_loss, state.epoch
+    if not unlabelled and state.is_better(found.score, found.loss):
+        state.best_score, state.best_loss, state.best_epoch = found.score, found.loss, state.epoch
+        state.best_classes = found.classes
         state.best_weights = _copy_weights(task.network)
     state.epoch += 1
 
@@ -154,7 +165,7 @@ def _snapshot(state: State, task: Task, optimiser: Adam, threads: int) -> Snapsh
     }
     if task.device.type == "cuda":
         elements["random"]["cuda"] = torch.cuda.get_rng_state(task.device).numpy()
-    names = ("epoch", "best_epoch", "best_score", "best_loss")
+    names = ("epoch", "best_epoch", "best_score", "best_classes", "best_loss")
     return Snapshot(elements, {"threads": threads, **{name: getattr(state, name) for name in names}})
 
 
@@ -170,6 +181,7 @@ def _restore(snapshot: Snapshot, task: Task, optimiser: Adam) -> State:
         epoch=values["epoch"],
         best_epoch=values["best_epoch"],
         best_score=values.get("best_score", values.get("best_accuracy", -1.0)),  # as 0.1.0 called it
+        best_classes=values.get("best_classes", 0),
         best_loss=values["best_loss"],
         best_weights=elements.get("best_weights", {}),  # none yet while pretraining
         history={name: values.tolist() for name, values in elements["history"].items()},
@@ -198,8 +210,8 @@ def _step(task: Task, optimiser: Adam, state: State) -> float:
     return total
 
 
-def _validate(task: Task, state: State) -> tuple[float, float, float]:
-    """Accuracy and loss on the validation nodes, and what epochs are chosen by: accuracy, or another metric.
+def _validate(task: Task, state: State) -> Validated:
+    """What the validation nodes say after an epoch.
 
     The weights are those that the next step starts from. Where nothing is drawn at random, it starts from the same
     class scores too, and they are not computed twice.
@@ -210,20 +222,12 @@ def _validate(task: Task, state: State) -> tuple[float, float, float]:
         everything = task.output().logits
     state.ahead = everything if task.is_steady else None
     logits, labels = everything.detach()[chosen], task.labels[chosen]
-    accuracy, loss = float((logits.argmax(dim=1) == labels).double().mean()), float(task.loss(logits, labels))
-    if task.config.metric == "accuracy":
-        return accuracy, loss, accuracy
-    probabilities = probabilities_of(logits.cpu().numpy())
-    return accuracy, loss, measure(task.config.metric, labels.cpu().numpy(), probabilities, task.focus)
-
-
-@torch.no_grad()
-def _best_logits(task: Task, state: State) -> np.ndarray:
-    """The class scores of all nodes by the weights of the best epoch."""
-    task.network.load_state_dict(_as_tensors(state.best_weights))
-    task.network.eval()
-    logits: np.ndarray = task.output().logits.cpu().numpy()
-    return logits
+    guesses = logits.argmax(dim=1)
+    accuracy, loss = float((guesses == labels).double().mean()), float(task.loss(logits, labels))
+    score, metric = accuracy, task.config.metric
+    if metric != "accuracy":
+        score = measure(metric, labels.cpu().numpy(), probabilities_of(logits.cpu().numpy()), task.focus)
+    return Validated(accuracy, loss, score, int(guesses.unique().numel()))
 
 
 def _copy_weights(network: Classifier) -> dict[str, np.ndarray]:
