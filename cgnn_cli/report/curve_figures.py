@@ -38,12 +38,12 @@ def draw_precision_recall(
         for number, k in enumerate(shown):
             axes.plot(100 * RECALLS, 100 * mean[k], **style.line_look(number, style.short(classes[k], 40)))
             chance = "chance: the share of the class" if not number else None
-            axes.axhline(100 * share[k], color=PALETTE[number], lw=0.9, ls=":", label=chance, zorder=1)
+            axes.axhline(100 * share[k], color=PALETTE[number], lw=1.3, ls=":", label=chance, zorder=1)
         axes.set(xlabel="recall in %: of the class, how much is found", ylabel="precision in %")
         axes.set(xlim=(0, 100), ylim=(0, 102))
         axes.grid()
         style.legend_below(drawing, axes, 2)
-        over = f"mean over {counted(len(curve), 'split')}"
+        over = f"mean over {len(curve)} splits" if len(curve) > 1 else "1 split"
         rest = f"; the {len(shown)} smallest of {len(classes)} classes" if 1 < len(shown) < len(known) else ""
         caption = f"Precision and recall of {title}: each class against the rest, {over}{rest}"
         words = f"Curves of precision against recall of {title} for {', '.join(classes[k] for k in shown)}."
@@ -55,7 +55,7 @@ def draw_reliability(name: str, title: str, bins: np.ndarray, before: np.ndarray
     kinds = {"as they are": bins} if before is None else {"before calibration": before, "calibrated": bins}
     with styled_drawing(5.6, 4.2) as drawing:
         axes = drawing.subplots()
-        axes.plot([0, 100], [0, 100], color=MUTED, lw=1, ls=":", label="what is said is what is right")
+        axes.plot([0, 100], [0, 100], color=MUTED, lw=1.3, ls=":", label="what is said is what is right")
         for number, (kind, found) in enumerate(kinds.items()):
             count, said, right = found.sum(axis=0).T
             filled = count > 0
