@@ -27,7 +27,8 @@ METRICS: dict[str, str] = {  # with their names in words
 }
 OF_A_CLASS = ("auc", "average-precision")  # metrics that can be about one class
 DECIDED_LATER = ("calibrate", "target_precision", "target_recall")  # on trained models, by their validation nodes
-UNSCALED = ("affinity", "none")  # proximities without a scale
+CLOSENESS = ("affinity", "neighbours")  # proximities of what grows with closeness, as times do not
+UNSCALED = (*CLOSENESS, "none")  # proximities without a scale
 ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
 STRUCTURAL_NOTE = "no features given: structural ones are used"
 
@@ -49,7 +50,8 @@ def option(default: Any, help: str, **limits: Any) -> Any:
 class Facts:
     """What defaults depend on, known before anything is computed.
 
-    features: where those of the graph come from, as `feature_source` says; proximity: that of the weights.
+    features: where those of the graph come from, as `feature_source` says, or "" where that is not known yet;
+    proximity: that of the weights.
     """
 
     features: str = "own"
@@ -174,7 +176,7 @@ class RewireConfig(StageConfig):
 
     def resolved(self, facts: Facts) -> Self:
         """The paper's path orders nodes by features, which needs features of the graph's own."""
-        if self.method != "auto":
+        if self.method != "auto" or not facts.features:
             return self
         return dataclasses.replace(self, method="path" if facts.features == "own" else "escape")
 
@@ -217,10 +219,11 @@ class CommuteConfig(StageConfig):
     tail: bool = option(True, "series: add what the left-out steps of a geometric series would add.")
     probes: int = option(64, "sketch: number of random probes.", minimum=2)
     verify: int = option(0, "Measure the error on so many random edges by exact solves.", minimum=0)
-    proximity: Literal["exp", "inverse", "ratio", "affinity", "none"] = option(
+    proximity: Literal["exp", "inverse", "ratio", "affinity", "neighbours", "none"] = option(
         "exp",
         "exp: exp(-(c - row minimum)/scale). inverse: (row minimum/c)^(1/scale). "
-        "ratio: exp on c/(1/pi_i + 1/pi_j). affinity: the indirect part of c (exact and series). none: every weight 1.",
+        "ratio: exp on c/(1/pi_i + 1/pi_j). affinity: the indirect part of c (exact and series). "
+        "neighbours: cosine of common neighbours, without times. none: every weight 1.",
     )
     scale: str = option("1", "Scale of the proximity: a number, `row-mean` or `median` (exp and ratio only).")
     solver_seed: int = option(0, "Seed of start vectors, probes and sampled edges.", minimum=0, maximum=LARGEST_SEED)
@@ -458,7 +461,7 @@ class TrainConfig(StageConfig):
                 "this graph has no features, and --encoding none leaves a model without any input",
                 "leave --encoding out, name another one, or import the graph again with --features",
             )
-        if self.encoding == "auto":
+        if self.encoding == "auto" and features:
             return "laplacian" if features == "none" else "none"
         return self.encoding
 
@@ -481,6 +484,10 @@ class TrainConfig(StageConfig):
             able = f"it takes {', '.join(self.directions)}" if self.directions else "it takes no messages"
             raise UsageError(f"--model {self.model} has no --direction {self.direction}", able)
         return self.direction
+
+    def told(self) -> dict[str, Any]:
+        """What summaries of its results say of it."""
+        return {"model": self.model, "direction": self.resolved_direction}
 
     def operator_kinds(self) -> tuple[str, ...]:
         """The kinds of operators that a training reads: the model's own, then those of its options."""

@@ -87,7 +87,8 @@ def dilap_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = C
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: ComputeConfig = COMPUTE) -> int:
     """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures.
 
-    What c is made of is six more: three over the pairs, and three over the edges.
+    What c is made of is six more: three over the pairs, and three over the edges. Cosines of common neighbours are made
+    before all of these, in no more memory, and kept.
     """
     graph, dilap = inputs["graph"], inputs["dilap"]
     edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
@@ -105,7 +106,8 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
     )
     loops = CSR_ENTRY * edges if graph.edges is not graph.adjacency else 0
     weights = (146 + (48 if SOLVERS[config.solver].parts else 0)) * edges + 60 * nodes
-    return _needed(inputs, loops + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
+    cosines = 8 * edges if config.proximity == "neighbours" else 0
+    return _needed(inputs, loops + cosines + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
 
 
 def operators_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:

@@ -37,7 +37,7 @@ def evaluate(
     scores = score(graph, np.array(numbers), np.stack(predictions))
     together: dict[str, Any] = {name: np.stack([each[name] for each in ranked]) for name in ranked[0]}
     scores = replace(scores, **together)
-    scores.summary.update({"model": config.model, "direction": config.resolved_direction})
+    scores.summary.update(config.told())
     scores.summary.update(ranking.summary(graph, scores, config, checkpoint.summary))
     told = [*untrained_warnings(graph, numbers).get("warnings", []), *ranking.doubts(graph, scores, config)]
     scores.summary.update({"warnings": told} if told else {})

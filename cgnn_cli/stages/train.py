@@ -23,6 +23,7 @@ from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_tor
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
+TOLD = ("model", "direction", "aggregation", "encoding", "metric", "metric_class")  # of all fits alike
 HISTORY = ("loss", "validation_loss", "validation_accuracy")
 
 
@@ -98,8 +99,7 @@ def fit(
         history={name: np.array(values) for name, values in state.history.items()},
         summary={
             "split": split,
-            "model": config.model,
-            "direction": config.resolved_direction,
+            **config.told(),
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
             **validation_figures(graph, config, split, state.best_score, state.best_classes),
@@ -116,7 +116,7 @@ def solved(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
     check_trainable(graph, split)
     check_validation(graph, config, split)
     found = solve_model(graph, config, split, watch)
-    told = {"split": split, "model": config.model, "direction": config.resolved_direction}
+    told = {"split": split, **config.told()}
     told |= solved_figures(graph, config, split, solved_scores(found.weights, config))
     return replace(found, summary={**told, **found.summary, **untrained_warnings(graph, [split])})
 
@@ -240,14 +240,13 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
     told = [fit.summary for fit in fits.values()]
     twins = [summary["test_twins"] for summary in told if "test_twins" in summary]
     walks = [summary["walk"] for summary in told if "walk" in summary]
-    kept = ("model", "direction", "encoding", "metric", "metric_class")
     warnings = [warning for summary in told for warning in summary.get("warnings", ())]
     warnings += fit_doubts(told)
     return Checkpoint(
         fits={str(split): fit.to_elements() for split, fit in fits.items()},
         summary={
             "splits": list(fits),
-            **{name: told[0][name] for name in kept if name in told[0]},
+            **{name: told[0][name] for name in TOLD if name in told[0]},
             "validation_accuracy": spread(np.array([summary["validation_accuracy"] for summary in told])),
             **figures_of_splits(told),
             "epochs": [summary["epochs"] for summary in told],
