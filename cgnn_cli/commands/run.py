@@ -11,7 +11,7 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.console import figure, make_table
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import choose_splits, deliver, find_start, note_unread_options, show_forecast
-from cgnn_cli.configs import METRICS, CommuteConfig
+from cgnn_cli.configs import CommuteConfig, metric_words
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import UsageError
 from cgnn_cli.execution.runner import Runner
@@ -130,7 +130,7 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
     caption = f"direction {first.summary['direction']}"
     columns = ["test", "validation", "macro-F1"]
     chosen = first.summary.get("metric")  # what the models were chosen by, if not by accuracy
-    columns += [METRICS[chosen]] if chosen else []
+    columns += [metric_words(chosen, first.summary.get("metric_class"))] if chosen else []
     if len(rows) > 1:
         columns.append("gain ± s.e.")
         caption += "; gain: paired difference of test accuracy to the first row"

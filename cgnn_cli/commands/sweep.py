@@ -156,7 +156,7 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
             raise UsageError(f"{path} is to vary, and {name} gives it one value", "leave one of them out")
     space = {path: choice for path, choice in file.space.items() if path not in settings.given} | session.space
     for path in ("train.metric", "train.metric_class"):
-        if path in space:
+        if isinstance(choice := space.get(path, []), Range) or len(choice) > 1:
             raise UsageError(f"{path} is what configurations are compared by, and cannot vary", "give it one value")
     in_file = None if "dataset" in settings.given else values.get("dataset")
     dataset = in_file or settings.value("dataset")

@@ -133,6 +133,8 @@ def test_a_training_by_another_metric_goes_on_where_it_was_stopped(graph: Graph)
     with pytest.raises(StoppedEarly):
         fit(graph, NONE, config, 0, watch=watch)
     watch.stop = False
+    assert watch.saved is not None and watch.saved.values.pop("best_classes") > 0
+    watch.saved.values["best_accuracy"] = watch.saved.values.pop("best_score")  # as 0.1.0 saved it
     resumed, whole = fit(graph, NONE, config, 0, watch=watch), fit(graph, NONE, config, 0)
     assert resumed.summary == whole.summary
     for name, values in whole.history.items():
