@@ -19,7 +19,7 @@ WEIGHTS = {"walk": "directed"} | {
     if path != "commute.rank" and not path.startswith("train.")
 }
 ADDITIONS = (  # that no model of the paper has
-    *("knn", "degree_features", "label_input"),
+    *("knn", "degree_features", "label_input", "label_walk"),
     *("metric", "class_weights", "target_precision", "target_recall"),
 )
 

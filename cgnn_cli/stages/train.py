@@ -13,6 +13,7 @@ from cgnn_cli.graph import Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.model_table import solve_model, solved_scores
 from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.classifier import Classifier, Output
+from cgnn_cli.models.parts.label_walk import WEIGHTS, LabelWalk, label_walk
 from cgnn_cli.numerics.calibration import probabilities_of
 from cgnn_cli.numerics.classification import measure, spread
 from cgnn_cli.operators.twins import twin_share
@@ -78,8 +79,10 @@ def fit(
     compute, watch = compute or ComputeConfig(), watch or Watch()
     if not config.learns:
         return solved(graph, config, split, watch)
-    task = prepare(graph, operators, config, split, set_up_torch(compute))
+    check_trainable(graph, split)
     check_validation(graph, config, split)
+    walk = label_walk(graph, config, split, watch.progress) if config.label_walk else None
+    task = prepare(graph, operators, config, split, set_up_torch(compute), walk)
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay, task.network.undecayed)
     total = task.network.pretrain_epochs + config.epochs
     snapshot = watch.resume()
@@ -95,7 +98,7 @@ def fit(
         if stop:
             raise StoppedEarly(f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved")
     return Fit(
-        weights=state.best_weights,
+        weights=state.best_weights | ({WEIGHTS: walk.columns} if walk else {}),
         history={name: np.array(values) for name, values in state.history.items()},
         summary={
             "split": split,
@@ -104,6 +107,7 @@ def fit(
             "epochs": state.epoch,
             **validation_figures(graph, config, split, state.best_score, state.best_classes),
             "validation_accuracy": state.history["validation_accuracy"][state.best_epoch],
+            **({"walk": walk.figures} if walk else {}),
             **twin_figures(graph, config, [split]),
             **untrained_warnings(graph, [split]),
             **operators.summary,
@@ -197,16 +201,18 @@ def _step(task: Task, optimiser: Adam, state: State) -> float:
     task.network.train()
     ahead, state.ahead = state.ahead, None
     total = 0.0
-    for share, loss in task.losses(state.epoch, ahead):
-        if not loss.item() < DIVERGED:
-            raise NumericalError(
-                f"the training loss became {loss.item():.3g} in epoch {state.epoch} (learning rate {task.config.lr:g})",
-                "use a smaller --lr, or scale the features with --feature-scaling",
-            )
+    for share, parts in task.steps(state.epoch, ahead):
         optimiser.zero_grad()
-        loss.backward()
+        for weight, loss in parts:
+            if not loss.item() < DIVERGED:
+                raise NumericalError(
+                    f"the training loss became {loss.item():.3g} in epoch {state.epoch} "
+                    f"(learning rate {task.config.lr:g})",
+                    "use a smaller --lr, or scale the features with --feature-scaling",
+                )
+            (weight * loss).backward()
+            total += share * weight * float(loss.item())
         optimiser.step()
-        total += share * float(loss.item())
     return total
 
 
@@ -282,7 +288,9 @@ def forward(
     if not config.learns:
         scores = torch.from_numpy(solved_scores(checkpoint.fit(split).weights, config)).to(device)
         return Output(scores, scores)
-    task = prepare(graph, operators, config, split, device)
-    task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
+    weights = dict(checkpoint.fit(split).weights)
+    walk = LabelWalk(weights.pop(WEIGHTS)) if config.label_walk else None
+    task = prepare(graph, operators, config, split, device, walk)
+    task.network.load_state_dict(_as_tensors(weights))
     task.network.eval()
     return task.output()
