@@ -455,6 +455,8 @@ class TrainConfig(StageConfig):
     def check(self) -> None:
         """Refuse options that cannot be served, or not together."""
         assert self.resolved_direction
+        if self.label_walk and not self.learns:
+            raise UsageError(f"--model {self.model} has no --label-walk: it trains nothing", "leave it out")
         if self.target_precision is not None and self.target_recall is not None:
             raise UsageError("--target-precision and --target-recall are two thresholds", "give one of them")
         if self.has_target and self.metric_class is None:
@@ -469,8 +471,6 @@ class TrainConfig(StageConfig):
     def decides_later(self) -> bool:
         """Whether something is decided on the trained models: a temperature, or a threshold."""
         return self.calibrate or self.has_target
-        if self.label_walk and not self.learns:
-            raise UsageError(f"--model {self.model} has no --label-walk: it trains nothing", "leave it out")
 
     def resolved(self, facts: Facts) -> Self:
         return dataclasses.replace(super().resolved(facts), encoding=self.encoding_of(facts.features))
