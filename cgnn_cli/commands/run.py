@@ -13,14 +13,16 @@ from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import choose_splits, deliver, find_start, note_unread_options, show_forecast
 from cgnn_cli.configs import CommuteConfig, metric_words
 from cgnn_cli.datasets.registry import name_of
-from cgnn_cli.errors import UsageError
+from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.pipeline import COMMANDS, Step, plan
+from cgnn_cli.presets.lookup import AUTO, FOUND, rows_of
 from cgnn_cli.report.paired import paired_difference
 from cgnn_cli.report.table import spread_text
 from cgnn_cli.settings import Resolved
 from cgnn_cli.solver_table import exact_or_series
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.choices import read_choice
 
 FIGURES = ("test_accuracy", "validation_accuracy", "macro_f1")
 
@@ -96,6 +98,8 @@ def run(
     session.workspace.obtain(*step.lineage, *plans.values())
     outcome = deliver(session, step, output_format)
     if target == "eval":
+        if name and not settings.preset and not session.as_json:
+            session.talker.say(hint(session, name, start.key))
         rows = {name: runner.obtain(other)[0] for name, other in plans.items()}
         if step.key not in {header.key for header in rows.values()}:  # what was asked for comes last if it is new
             rows[_title(runner, step) + (" (as asked)" if compare else "")] = runner.obtain(step)[0]
@@ -103,6 +107,19 @@ def run(
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
         outcome.table = score_table(rows, (graph and name_of(session.store, graph.key, name)) or "scores")
     return outcome
+
+
+def hint(session: Session, dataset: str, graph_key: str) -> str:
+    """Settings that were found for this graph, or how to find some."""
+    model = session.settings.value("train.model")
+    try:
+        if choice := read_choice(session.store, graph_key):
+            return f"hint: `cgnn tune` chose {choice.model} for this graph; --preset {AUTO} takes it"
+    except CgnnError as error:
+        session.talker.warn(f"{error.message} ({error.hint})")
+    if found := [name for name in FOUND if (dataset, model) in rows_of(name, [model])]:
+        return f"hint: there are settings of {model} for {dataset}; --preset {' or '.join(found)} takes them"
+    return f"hint: `cgnn tune --dataset {dataset}` chooses a model and its settings on validation"
 
 
 def _title(runner: Runner, step: Step) -> str:

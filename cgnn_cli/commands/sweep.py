@@ -6,7 +6,6 @@ import dataclasses
 import os
 from functools import cached_property
 from pathlib import Path
-from statistics import fmean, pstdev
 from typing import Annotated, Any
 
 import typer
@@ -14,16 +13,29 @@ import typer
 from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.sweep_table import Board, sweep_table, validation_text
+from cgnn_cli.commands.sweep_table import Board, configuration_values, sweep_table, validation_text, validation_values
 from cgnn_cli.configs import metric_words, option_name
-from cgnn_cli.errors import CgnnError, UsageError
-from cgnn_cli.execution.results import Run
-from cgnn_cli.pipeline import COMMANDS, role_name
+from cgnn_cli.errors import UsageError
+from cgnn_cli.execution.results import Run, raise_if_all_failed, search_of
+from cgnn_cli.pipeline import COMMANDS
 from cgnn_cli.presets.lookup import FOUND, Row
 from cgnn_cli.presets.recording import check_record, record_row
 from cgnn_cli.redaction import redacted_command
 from cgnn_cli.settings import KEYS, OF_FLAG, Settings
-from cgnn_cli.sweeps import SWEPT, Point, Range, Shard, Space, SweepFile, points_of, read_sweep, separator, shard_of
+from cgnn_cli.sweeps import (
+    SWEPT,
+    Point,
+    Range,
+    Shard,
+    Space,
+    SweepFile,
+    plain,
+    points_of,
+    read_sweep,
+    separator,
+    set_words,
+    shard_of,
+)
 from cgnn_cli.workspace import best_first
 
 FileArgument = Annotated[Path | None, argument("FILE", "The sweep in TOML: lists and ranges of values.")]
@@ -79,7 +91,7 @@ class Search:
         """The training of a configuration, described by what differs from the defaults."""
         settings = self.settings(point)
         varied = [path for path, choice in self.space.items() if isinstance(choice, Range) or len(choice) > 1]
-        name = "  ".join(f"{KEYS[path].name}={_plain(point[path])}" for path in varied) or "as set"
+        name = "  ".join(f"{KEYS[path].name}={plain(point[path])}" for path in varied) or "as set"
         own = (path for path, key in KEYS.items() if key.section in SWEPT)
         changed = {path: settings.value(path) for path in own if settings.value(path) != KEYS[path].default}
         return Run(name, self.dataset, changed, self.splits)
@@ -89,10 +101,8 @@ class Search:
         words = ["cgnn", "sweep", "--dataset", self.dataset]
         words += ["--preset", self.preset] if self.preset else []
         words += [word for split in self.splits for word in ("--split", str(split))]
-        base = self.session.settings
-        own = [path for path in KEYS if KEYS[path].section in SWEPT and path not in self.space]
-        fixed = {path: base.value(path) for path in own if base.values[path].origin != "default"}
-        words += [word for path, value in fixed.items() for word in ("--set", f"{path}={_plain(value)}")]
+        fixed = self.session.settings.changed(SWEPT)
+        words += set_words({path: value for path, value in fixed.items() if path not in self.space})
         words += [word for path, choice in self.space.items() for word in ("--set", f"{path}={_listed(path, choice)}")]
         if self.count is not None:
             words += ["--random", str(self.count), "--sweep-seed", str(self.seed)]
@@ -123,14 +133,12 @@ def sweep(
     with Board(session.talker, title, len(runs)) as board:
         session.workspace.runner.reporter = board
         session.workspace.scheduler.carry_out(runs, deadline=Deadline(max_minutes), finished=board.finished)
-    if runs and all(run.status == "failed" for run in runs):
-        error, text = runs[0].error, f"all {len(runs)} configurations failed; the first: {runs[0].message}"
-        raise type(error)(text, error.hint) if isinstance(error, CgnnError) else RuntimeError(text)
+    raise_if_all_failed(runs)
     best = next((run for run in best_first(runs) if run.status == "done"), None)
     summary = _summary(search, part, len(points), runs, part.of(points))
     if best is not None:
         scoring = eval_command(session, search.dataset, _written_out(best.settings))
-        figures = {"settings": best.settings, **_validation(best), "command": scoring}
+        figures = {"settings": best.settings, **validation_values(best), "command": scoring}
         summary["best"] = {"name": best.name, **figures}
         session.talker.say(f"best: {best.name}, validation {validation_text(best)}")
         session.talker.say(f"score it on the test nodes: {scoring}")
@@ -143,7 +151,7 @@ def sweep(
         _record(search, record, best, points[runs.index(best)], len(points))
         session.talker.say(f"recorded in the preset {record}")
     cache = "miss" if board.computed else "hit"
-    return Outcome.of(sweep_table(runs, title), summary, key=best.checkpoint if best else None, cache=cache)
+    return Outcome.of(sweep_table(best_first(runs), title), summary, key=best.checkpoint if best else None, cache=cache)
 
 
 def _search(session: Session, file: SweepFile, splits: list[int] | None, count: int | None, seed: int | None) -> Search:
@@ -176,18 +184,11 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
     )
 
 
-def _plain(value: Any) -> str:
-    """A value as people write it, without loss: 1e-05, 0.5, true."""
-    if isinstance(value, float) and float(f"{value:g}") == value:
-        return f"{value:g}"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _listed(path: str, choice: Any) -> str:
     """A choice as `--set` takes it."""
     if isinstance(choice, Range):
         return choice.text()
-    return separator(KEYS[path]).join(_plain(value) for value in choice)
+    return separator(KEYS[path]).join(plain(value) for value in choice)
 
 
 def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> str:
@@ -198,11 +199,8 @@ def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> st
         if isinstance(value, bool):
             words.append(flag if value else flag.replace("--", "--no-", 1))
         else:
-            words += [flag, _plain(value)]
-    for name in ("data", "mirror", "offline", "accept_standin", "store"):
-        value = session.given.flags.get(name)
-        words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
-    return redacted_command(words)
+            words += [flag, plain(value)]
+    return redacted_command([*words, *session.given.place()])
 
 
 def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
@@ -213,34 +211,9 @@ def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
     return {**defaults, **settings}
 
 
-def _validation(run: Run) -> dict[str, Any]:
-    """Accuracy on the validation nodes, and what configurations are compared by if that is another metric."""
-    values = {"validation_accuracy": run.validation_accuracies}
-    if run.metric != "accuracy":
-        values["validation_score"] = run.validation_scores
-    told = {name: {"mean": fmean(found), "std": pstdev(found), "runs": len(found)} for name, found in values.items()}
-    return told | ({} if run.metric == "accuracy" else {"metric": run.metric})
-
-
 def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: list[Point]) -> dict[str, Any]:
     """What `--json` says; configurations in the order of the sweep."""
-    rows = [
-        {
-            "name": result.name,
-            "point": point,
-            "settings": result.settings,
-            "status": result.status,
-            "message": result.message,
-            "splits": result.splits,
-            **(_validation(result) if result.splits else {"validation_accuracy": None}),
-            "validation_accuracy_per_split": result.validation_accuracies,
-            "epochs": result.epochs,
-            "seconds": result.fit_seconds,
-            "keys": {"train": result.checkpoint}
-            | {role_name("fit", split): fit.key for split, fit in result.fits.items()},
-        }
-        for result, point in zip(runs, points, strict=True)
-    ]
+    rows = [{"point": point, **configuration_values(run)} for run, point in zip(runs, points, strict=True)]
     return {
         "dataset": search.dataset,
         "shard": f"{part.number}/{part.count}",
@@ -265,12 +238,5 @@ def _check_record(search: Search, record: str | None, part: Shard) -> None:
 def _record(search: Search, name: str, best: Run, point: Point, total: int) -> None:
     """Write the winner as a row of a preset, with the search that found it."""
     settings = search.settings(point)
-    found = {
-        "validation_accuracy": round(fmean(best.validation_accuracies), 6),
-        "validation_std": round(pstdev(best.validation_accuracies), 6),
-        **({"metric": best.metric, "validation_score": round(best.validation, 6)} if best.metric != "accuracy" else {}),
-        "splits": best.splits,
-        "configurations": total,
-        "command": search.command(),
-    }
-    record_row(name, search.dataset, settings.value("train.model"), Row(settings.full_row(), found))
+    row = Row(settings.full_row(), search_of(best, total, search.command()))
+    record_row(name, search.dataset, settings.value("train.model"), row)

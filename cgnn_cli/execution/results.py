@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -204,6 +204,25 @@ class Run:
     def options(self) -> dict[str, Any]:
         """The options that its stages read, of all stages together."""
         return merged_options(self.headers)
+
+
+def search_of(best: Run, configurations: int, command: str) -> dict[str, Any]:
+    """How a search found its best run, as a preset tells it."""
+    return {
+        "validation_accuracy": round(fmean(best.validation_accuracies), 6),
+        "validation_std": round(pstdev(best.validation_accuracies), 6),
+        **({"metric": best.metric, "validation_score": round(best.validation, 6)} if best.metric != "accuracy" else {}),
+        "splits": best.splits,
+        "configurations": configurations,
+        "command": command,
+    }
+
+
+def raise_if_all_failed(runs: Sequence[Run]) -> None:
+    """A search in which nothing could be trained fails as its first run did."""
+    if runs and all(run.status == "failed" for run in runs):
+        error, text = runs[0].error, f"all {len(runs)} configurations failed; the first: {runs[0].message}"
+        raise type(error)(text, error.hint) if isinstance(error, CgnnError) else RuntimeError(text)
 
 
 def merged_options(headers: dict[str, Header]) -> dict[str, Any]:

@@ -47,10 +47,10 @@ class Comparison:
         }
 
 
-def split_ratios(store: Store) -> SplitRatio:
-    """How many test nodes splits have for each training node, from the graphs of a store; None where it has not one.
+def split_ratios(store: Store, scored: int = TEST) -> SplitRatio:
+    """How many nodes splits have to score for each training node, from the graphs of a store.
 
-    Headers of graphs do not tell it, so a graph is read, once.
+    None where the store has not the graph. Headers do not tell it, so a graph is read, once.
     """
 
     @cache
@@ -58,7 +58,7 @@ def split_ratios(store: Store) -> SplitRatio:
         if store.find("graph", graph) is None:
             return None
         splits = store.load("graph", graph).elements["splits"]
-        return [((row == TEST).sum(), (row == TRAIN).sum()) for row in splits]
+        return [((row == scored).sum(), (row == TRAIN).sum()) for row in splits]
 
     def ratio(graph: str, splits: Sequence[int]) -> float | None:
         if (found := sizes(graph)) is None:

@@ -18,6 +18,7 @@ from cgnn_cli.keys import KEY, is_key
 from cgnn_cli.pipeline import STAGES, parts_in, stage_in_role
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.choices import choice_keys, choice_path, is_own, sound_choices
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import DAY, entries, identity, is_young, read_at_most, read_json
 from cgnn_cli.store.housekeeping import (
@@ -113,7 +114,8 @@ def collect_garbage(
         paths = (entry.path, *_companions(store, entry.place))
         _remove(store, Piece(what, paths, entry.place, identity(entry.path)), collected, dry_run)
     gone = {piece.guard for piece, _ in collected.removed}
-    for piece in (*_orphans(store), *_traces_of_runs(store, gone), *_leftovers(store)):
+    orphans = (*_orphans(store), *_orphaned_choices(store, gone))
+    for piece in (*orphans, *_traces_of_runs(store, gone), *_leftovers(store)):
         _remove(store, piece, collected, dry_run)
     collected.quarantined = store.quarantined()
     if quarantine:
@@ -191,6 +193,7 @@ def _roots(store: Store, found: dict[Place, Entry], keep_days: float) -> Iterato
         if entry.header:
             newest[entry.place[0], entry.header.inputs.get("graph", "")] = entry
     yield from (entry.place for (stage, graph), entry in newest.items() if STAGES[stage].is_result and graph in graphs)
+    yield from (("train", choice.train) for choice in sound_choices(store) if choice.graph in graphs)
     trainings = [entry.header for (stage, _), entry in found.items() if stage == "train" and entry.header]
     collected = {key for training in trainings for key in parts_in(training.inputs, "fit").values()}
     for (stage, key), entry in found.items():
@@ -210,6 +213,16 @@ def _orphans(store: Store) -> Iterator[Piece]:
         for key in sorted({path.stem for path in listed} - artifacts):
             for path in _companions(store, (stage, key)) if is_key(key) else ():
                 yield Piece("orphaned " + ("record" if path.suffix == ".json" else "copy"), (path,), (stage, key))
+
+
+def _orphaned_choices(store: Store, gone: set[Place | None]) -> Iterator[Piece]:
+    """Choices for graphs that have gone, or are going, and that no name stands for."""
+    named = dataset_names(store)
+    for key in choice_keys(store):
+        path, guard = choice_path(store, key), ("graph", key)
+        left = guard not in gone and store.path(*guard).exists()
+        if not left and key not in named and is_own(read_json(path), key):
+            yield Piece("choice for a graph", (path,), guard)
 
 
 def _traces_of_runs(store: Store, gone: set[Place | None]) -> Iterator[Piece]:
