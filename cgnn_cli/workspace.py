@@ -129,7 +129,7 @@ class Workspace:
         splits: Sequence[int] = (),
         max_minutes: float | None = None,
     ) -> list[Run]:
-        """All combinations of some values, the best by mean validation accuracy first; test labels are not seen."""
+        """All combinations of some values, the best by mean validation score first; test labels are not seen."""
         from cgnn_cli.sweeps import points_of
 
         points = points_of({path: list(values) for path, values in space.items()}, None, 0)
@@ -333,8 +333,11 @@ class Workspace:
         named = {part.key: part.file for part in times.lineage if part.file is not None}
         return given_step(self.store, made[-1], named)
 
-    def report(self, names: Sequence[str] = (), *, with_origin: bool = False) -> Report:
-        """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures."""
+    def report(self, names: Sequence[str] = (), *, with_origin: bool = False, metric: str | None = None) -> Report:
+        """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures.
+
+        metric: what they are compared by; by default what all of them were trained by, else accuracy.
+        """
         from cgnn_cli.paper.matching import beside_paper
         from cgnn_cli.report.content import Report
 
@@ -345,7 +348,7 @@ class Workspace:
                 f"the store {self.store.root} has no evaluations to report",
                 "run `cgnn run` first, or name another --store",
             )
-        return Report(source, chosen, beside_paper, with_origin)
+        return Report(source, chosen, beside_paper, with_origin, metric)
 
     @staticmethod
     def _graph(step: Step) -> Step:
@@ -359,6 +362,6 @@ class Workspace:
 
 
 def best_first(runs: Iterable[Run]) -> list[Run]:
-    """The finished ones by validation accuracy, the first of equals first; then those that failed, then the rest."""
+    """The finished ones by validation score, the first of equals first; then those that failed, then the rest."""
     order = {"done": 0, "failed": 1, "not run": 2}
     return sorted(runs, key=lambda run: (order[run.status], -run.validation))

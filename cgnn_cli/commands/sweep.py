@@ -1,9 +1,10 @@
-"""`cgnn sweep`: grids and random searches over the options of all stages, judged on validation accuracy alone."""
+"""`cgnn sweep`: grids and random searches over the options of all stages, judged on validation nodes alone."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,8 @@ import typer
 from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.sweep_table import Board, accuracy_text, configuration_values, spread_values, sweep_table
-from cgnn_cli.configs import option_name
+from cgnn_cli.commands.sweep_table import Board, configuration_values, sweep_table, validation_text, validation_values
+from cgnn_cli.configs import metric_words, option_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.execution.results import Run, raise_if_all_failed, search_of
 from cgnn_cli.pipeline import COMMANDS
@@ -54,8 +55,8 @@ def register(app: typer.Typer) -> None:
         app,
         "sweep",
         sweep,
-        help="Train many configurations and compare their validation accuracy; test accuracy is never computed.",
-        brief=f"Compare many configurations by validation accuracy. [green]{example}[/green]",
+        help="Train many configurations and compare them on validation nodes; test nodes are never scored.",
+        brief=f"Compare many configurations on validation nodes. [green]{example}[/green]",
         example=example,
         panel="All stages",
         extra=options.config_parameters("compute", *COMMANDS, *options.DATASET_SECTIONS),
@@ -74,6 +75,12 @@ class Search:
     dataset: str
     count: int | None
     seed: int
+
+    @cached_property
+    def metric(self) -> str:
+        """What configurations are compared by, in words: one for all of them."""
+        settings = self.settings({})
+        return metric_words(settings.value("train.metric"), settings.value("train.metric_class"))
 
     def settings(self, point: Point) -> Settings:
         """The settings of a configuration."""
@@ -122,7 +129,7 @@ def sweep(
     _check_record(search, record, part)
     runs = [search.run(point) for point in part.of(points)]
     of_all = f", shard {part.number} of {part.count}" if part.count > 1 else ""
-    title = f"{search.dataset}: validation accuracy in %, mean ± std over the splits{of_all}"
+    title = f"{search.dataset}: validation {search.metric} in %, mean ± std over the splits{of_all}"
     with Board(session.talker, title, len(runs)) as board:
         session.workspace.runner.reporter = board
         session.workspace.scheduler.carry_out(runs, deadline=Deadline(max_minutes), finished=board.finished)
@@ -131,9 +138,9 @@ def sweep(
     summary = _summary(search, part, len(points), runs, part.of(points))
     if best is not None:
         scoring = eval_command(session, search.dataset, _written_out(best.settings))
-        figures = {"settings": best.settings, "validation_accuracy": spread_values(best), "command": scoring}
+        figures = {"settings": best.settings, **validation_values(best), "command": scoring}
         summary["best"] = {"name": best.name, **figures}
-        session.talker.say(f"best: {best.name}, validation {accuracy_text(best)}")
+        session.talker.say(f"best: {best.name}, validation {validation_text(best)}")
         session.talker.say(f"score it on the test nodes: {scoring}")
     left = sum(result.status == "not run" for result in runs)
     if left:
@@ -156,6 +163,9 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
             name = option_name(KEYS[path].name)
             raise UsageError(f"{path} is to vary, and {name} gives it one value", "leave one of them out")
     space = {path: choice for path, choice in file.space.items() if path not in settings.given} | session.space
+    for path in ("train.metric", "train.metric_class"):
+        if isinstance(choice := space.get(path, []), Range) or len(choice) > 1:
+            raise UsageError(f"{path} is what configurations are compared by, and cannot vary", "give it one value")
     in_file = None if "dataset" in settings.given else values.get("dataset")
     dataset = in_file or settings.value("dataset")
     if not dataset:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from statistics import fmean, pstdev
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rich.table import Table
 
 from cgnn_cli.commands.console import Talker, figure, make_table
 from cgnn_cli.pipeline import role_name
+from cgnn_cli.report.table import score_text
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.workspace import best_first
 
@@ -23,15 +25,18 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 15
 
 
-def accuracy_text(result: Run) -> str:
-    """Mean and standard deviation of the validation accuracy in per cent; a single split has no deviation."""
-    mean = f"{100 * result.validation:.2f}"
-    return f"{mean} ± {100 * result.validation_deviation:.2f}" if len(result.splits) > 1 else mean
+def validation_text(result: Run) -> str:
+    """Mean and standard deviation of the validation score in per cent; a single split has no deviation."""
+    return score_text(result.validation, result.validation_deviation if len(result.splits) > 1 else None)
 
 
-def spread_values(run: Run) -> dict[str, Any]:
-    """Validation accuracy of a run over its splits, for `--json`."""
-    return {"mean": run.validation, "std": run.validation_deviation, "runs": len(run.splits)}
+def validation_values(run: Run) -> dict[str, Any]:
+    """Accuracy on the validation nodes for `--json`, and what configurations are compared by if not that."""
+    values = {"validation_accuracy": run.validation_accuracies}
+    if run.metric != "accuracy":
+        values["validation_score"] = run.validation_scores
+    told = {name: {"mean": fmean(found), "std": pstdev(found), "runs": len(found)} for name, found in values.items()}
+    return told | ({} if run.metric == "accuracy" else {"metric": run.metric})
 
 
 def configuration_values(run: Run) -> dict[str, Any]:
@@ -42,7 +47,7 @@ def configuration_values(run: Run) -> dict[str, Any]:
         "status": run.status,
         "message": run.message,
         "splits": run.splits,
-        "validation_accuracy": spread_values(run) if run.splits else None,
+        **(validation_values(run) if run.splits else {"validation_accuracy": None}),
         "validation_accuracy_per_split": run.validation_accuracies,
         "epochs": run.epochs,
         "seconds": run.fit_seconds,
@@ -51,7 +56,7 @@ def configuration_values(run: Run) -> dict[str, Any]:
 
 
 def sweep_table(results: Sequence[Run], title: str, settled: Sequence[float] = ()) -> Table:
-    """The configurations with their validation accuracy, in the order given; in a tune also what it settles at."""
+    """The configurations with their validation scores, in the order given; in a tune also what it settles at."""
     figures = (figure(name, no_wrap=True) for name in ("validation", "splits", "epochs", "seconds"))
     columns = (*([figure("settled", no_wrap=True)] if settled else []), *figures)
     table = make_table("configuration", *columns, "status", title=title, pad_edge=False)
@@ -60,7 +65,7 @@ def sweep_table(results: Sequence[Run], title: str, settled: Sequence[float] = (
         cells = ["", str(count), "", ""]
         if count:
             epochs, seconds = sum(result.epochs) / count, sum(result.fit_seconds) / count
-            cells = [accuracy_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
+            cells = [validation_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
         status = result.status if result.status != "failed" else f"failed: {result.message}"
         ranked_by = [f"{100 * settled[place]:.2f}" if settled[place] else ""] if settled else []
         table.add_row(result.name, *ranked_by, *cells, status)
@@ -111,7 +116,7 @@ class Board:
         if self._live is not None:
             self._refresh()
             return
-        outcome = f"validation {accuracy_text(result)}" if result.status == "done" else f"failed: {result.message}"
+        outcome = f"validation {validation_text(result)}" if result.status == "done" else f"failed: {result.message}"
         place = f"{len(self.results)} of {self.total}  " if self.total is not None else ""
         over = "" if self.total is not None else f"  splits {len(result.splits)}"
         self.talker.say(f"{place}{result.name}  {outcome}{over}")

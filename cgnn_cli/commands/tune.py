@@ -10,7 +10,7 @@ import typer
 from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, option
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.sweep_table import SHOWN_ROWS, Board, accuracy_text, configuration_values, sweep_table
+from cgnn_cli.commands.sweep_table import SHOWN_ROWS, Board, configuration_values, sweep_table, validation_text
 from cgnn_cli.errors import UsageError
 from cgnn_cli.presets.lookup import AUTO, Row
 from cgnn_cli.presets.recording import check_record, record_row
@@ -82,7 +82,7 @@ def tune(
     record_row(str(output), dataset, tuned.model, Row(tuned.row, tuned.search))
     best = f"{tuned.best.name.split()[0]}  {describe_point(tuned.best.settings)}"
     use, by_file = commands_of(session, tuned, output)
-    lines = [tuned.story(), f"best: {best}, validation {accuracy_text(tuned.best)}", gain_line(tuned)]
+    lines = [tuned.story(), f"best: {best}, validation {validation_text(tuned.best)}", gain_line(tuned)]
     for line in (*lines, f"use it: {use}", f"or from the preset file: {by_file}"):
         session.talker.say(line)
     if len(tuned.runs) > SHOWN_ROWS:
