@@ -60,7 +60,7 @@ def diagnose_dataset(
     ((header, hit),) = session.workspace.obtain(step)
     diagnosis = session.workspace.diagnose(step, verify, splits)
     figures, verdict = diagnosis.figures, diagnosis.verdict
-    commands = commands_to_try(settings, verdict.weights) if verdict.weights else []
+    commands = commands_to_try(settings, verdict.weights, session.given.place()) if verdict.weights else []
     summary = {
         "verdict": verdict.to_json(),
         "commands": commands,
@@ -82,28 +82,22 @@ def take_true_times(settings: Settings, nodes: int) -> None:
             settings.values |= {path: Resolved(value, "diagnose") for path, value in values.items()}
 
 
-def commands_to_try(settings: Settings, weights: str) -> list[str]:
+def commands_to_try(settings: Settings, weights: str, place: list[str]) -> list[str]:
     """What to run next: with the weights that the figures speak for, or without any; and the choice on validation."""
-    form = changed(settings, "graph")
+    form = settings.changed(["graph"])
     asked = form | NO_WEIGHTS
     if weights == PAPER:
         asked = form | WEIGHTS[PAPER]
     elif weights in WEIGHTS:
         own = "commute.solver" in WEIGHTS[weights]
         read = () if own else ("solver", *SOLVERS[settings.value("commute.solver")].options)
-        times = {path: value for path, value in changed(settings, "commute").items() if KEYS[path].name in read}
-        asked = form | changed(settings, "rewire", "dilap") | times | WEIGHTS[weights]
+        times = {path: value for path, value in settings.changed(["commute"]).items() if KEYS[path].name in read}
+        asked = form | settings.changed(up_to("dilap")) | times | WEIGHTS[weights]
     elif weights == IN_USE:
-        asked = form | changed(settings, "rewire", "dilap", "commute")
+        asked = form | settings.changed(up_to("commute"))
     name, compare = settings.value("dataset"), [] if weights not in (IN_USE, *WEIGHTS) else ["--compare"]
-    run = ["cgnn", "run", "--dataset", name, *_flags(asked), *compare]
-    return [redacted_command(run), redacted_command(["cgnn", "tune", "--dataset", name, *_flags(form)])]
-
-
-def changed(settings: Settings, *sections: str) -> dict[str, Any]:
-    """The settings of some sections that are not the defaults."""
-    values = {path: settings.value(path) for path, key in KEYS.items() if key.section in sections}
-    return {path: value for path, value in values.items() if value != KEYS[path].default}
+    run = ["cgnn", "run", "--dataset", name, *_flags(asked), *compare, *place]
+    return [redacted_command(run), redacted_command(["cgnn", "tune", "--dataset", name, *_flags(form), *place])]
 
 
 def _flags(values: dict[str, Any]) -> list[str]:

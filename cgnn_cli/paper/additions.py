@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 from cgnn_cli.analysis.weight_kinds import WEIGHTS
-from cgnn_cli.configs import TrainConfig
 
 TIMES, CONTROLS, ENCODINGS, LABELS = "commute times", "controls", "place in the graph", "labels"
 FIXED = {  # for all graphs; the paper's own weights take its own walk
@@ -75,10 +73,12 @@ ADDITIONS: dict[str, Addition] = {
         "no network: the class of the training node that a walk meets first",
         {"train.model": "absorption"},
     ),
+    "label-walk": Addition(
+        LABELS,
+        "chances of the class that a walk meets first, as input of the network",
+        {"train.label_walk": True},
+    ),
 }
-if "label_walk" in {each.name for each in dataclasses.fields(TrainConfig)}:
-    meaning = "chances of the class that a walk meets first, as input of the network"
-    ADDITIONS["label-walk"] = Addition(LABELS, meaning, {"train.label_walk": True})
 DEFAULT_ENCODING = "laplacian"  # that of a graph without features, so that there it is what others are compared with
 
 
