@@ -22,7 +22,7 @@ NONE = "none"
 
 HEADLINES = {
     "worth trying": "Weights are worth trying here: those of {weights} tell neighbours of one class from others.",
-    "unclear": "Whether weights help here is unclear from the graph alone: compare on validation.",
+    "unclear": "Whether weights help here is unclear from the graph and its training labels.",
     "unlikely": "Weights are unlikely to help here: the same model without any is the one to beat.",
     "no edges": "There are no edges with commute times, so there is nothing to weigh.",
 }
