@@ -57,7 +57,7 @@ def test_a_class_of_one_node_on_texas(cgnn: FrontDoor, real_data: Path) -> None:
         done = cgnn.ok(command, *train).json
         warned = [warning for warning in done["warnings"] if "no train node of class 1" in warning]
         assert [warning.split(maxsplit=2)[:2] for warning in warned] == [["split", str(n)] for n in untrained]
-        assert done["summary"]["warnings"] == warned
+        assert set(warned) <= set(done["summary"]["warnings"])
     cgnn.ok("report", "--format", "md", "--output", "out", "-q")
     page = Path("out/report.md").read_text()
     assert [f"Scores: split {n} has no train node of class 1" in page for n in range(10)] == [
