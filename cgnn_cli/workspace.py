@@ -158,6 +158,7 @@ class Workspace:
         tuned = Search(self.scheduler, dataset, fixed, within, seed, splits, finished).carry_out()
         trained, _ = self.runner.obtain(self.scheduler.step("train", tuned.best, tuned.best.splits))
         tuned.search = search_of(tuned.best, len(tuned.runs), command_of(dataset, fixed, within, seed, splits))
+        self.store.remember_latest("train", trained.key)
         write_choice(self.store, Choice(tuned.graph.key, tuned.model, tuned.row, tuned.search, trained.key))
         return tuned
 
@@ -284,7 +285,8 @@ class Workspace:
         known, config = list(trained.config.splits), trained.config.train
         chosen = sorted(set(splits or known))
         if missing := [split for split in chosen if split not in known]:
-            raise UsageError(f"--split {missing[0]}: the given checkpoint has only the splits {known}")
+            message = f"--split {missing[0]}: the given checkpoint has only the splits {known}"
+            raise UsageError(message, f"`cgnn run --split {missing[0]}` with the same settings trains it")
         choose_device(self.compute.device)
         self.obtain(trained)
         own, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)

@@ -113,7 +113,7 @@ def run_words(session: Session, run: Step) -> str:
     """A run in a line: its key, its model on its dataset, what is not as usual, and its splits."""
     config, splits = run.config.train, run.config.splits
     options = Runs(session.store).options(session.workspace.runner.obtain(run)[0])
-    if config.directions and options.get("direction") == config.directions[0]:
+    if options.get("direction") == (config.directions or ("none",))[0]:  # the model's own
         del options["direction"]
     setting = describe(options, list(options))
     model = f"{config.model} on {_dataset_of(session, run) or 'a graph without a name'}"
