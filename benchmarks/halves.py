@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, save_npz
 
-from cgnn_cli.artifact_tables import write_parquet
 from cgnn_cli.configs import SourceConfig
 from cgnn_cli.graph import Graph
 from cgnn_cli.workspace import Workspace
@@ -32,53 +31,53 @@ MODELS = {
     "appnp": ("--model", "appnp", "--feature-scaling", "row"),
     "sage": ("--model", "sage", "--direction", "undirected"),
 }
-KINDS = ("edges", "labels", "features", "splits")
 
 
 def write(folder: Path, data: Path) -> None:
-    """Tables of the first half, the same under other ids, the second half, both with their own links, and all links."""
+    """Files of the first half, of the second, of both with their own links, and of all links.
+
+    Ids are the numbers of a half's papers in an order of its own, so that a paper has another one in each graph.
+    """
     space = Workspace(folder / "store", SourceConfig(mirror=str(data)))
     graph: Graph = space.runner.data(space.step("graph", "cora-ml"))
     rng = np.random.default_rng(0)
     nodes = rng.permutation(graph.node_count)
     first, second = nodes[: len(nodes) // 2], nodes[len(nodes) // 2 :]
-    drawn, inside = rng.random(len(first)), np.zeros(graph.node_count, dtype=bool)
-    inside[first] = True
     part = np.full(graph.node_count, "test", dtype=object)
+    drawn = rng.random(len(first))
     part[first] = np.where(drawn < 0.6, "train", np.where(drawn < 0.9, "val", ""))
-    own_test = np.where(inside & (part == ""), "test", part)
-    ids = np.array([f"{'a' if own else 'b'}{node}" for node, own in enumerate(inside)], dtype=object)
-    others = np.array([f"other{len(ids) - node}" for node in range(len(ids))], dtype=object)
+    inside = np.zeros(graph.node_count, dtype=bool)
+    inside[first] = True
     links = np.stack(csr_array(graph.adjacency).nonzero(), axis=1)
     within = links[inside[links[:, 0]] == inside[links[:, 1]]]
     of_first = inside[within[:, 0]]
-    _write_tables(folder, "first", graph, first, ids, within[of_first], own_test)
-    _write_tables(folder, "again", graph, first, others, within[of_first], own_test)
-    _write_tables(folder, "second", graph, second, ids, within[~of_first], part)
-    _write_tables(folder, "both", graph, nodes, ids, within, part)
-    _write_tables(folder, "all", graph, nodes, ids, links, part)
+    own_test = np.where(inside & (part == ""), "test", part)
+    _write_files(folder, "first", graph, first, within[of_first], own_test)
+    _write_files(folder, "second", graph, second, within[~of_first], part)
+    _write_files(folder, "both", graph, nodes, within, part)
+    _write_files(folder, "all", graph, nodes, links, part)
 
 
-def _write_tables(
-    folder: Path, name: str, graph: Graph, members: np.ndarray, ids: np.ndarray, edges: np.ndarray, part: np.ndarray
+def _write_files(
+    folder: Path, name: str, graph: Graph, members: np.ndarray, links: np.ndarray, part: np.ndarray
 ) -> None:
     assert graph.labels is not None
-    names, used = np.array(graph.class_labels(), dtype=object), members[part[members] != ""]
-    values = csr_array(graph.features)[members].toarray().T
-    tables = {
-        "edges": {"source": ids[edges[:, 0]], "target": ids[edges[:, 1]]},
-        "labels": {"id": ids[members], "label": names[graph.labels[members]]},
-        "features": {"id": ids[members], **{f"word{place}": value for place, value in enumerate(values)}},
-        "splits": {"id": ids[used], "part": part[used]},
-    }
-    for kind, columns in tables.items():
-        (folder / f"{name}-{kind}.parquet").write_bytes(write_parquet(columns))
+    ids = np.full(graph.node_count, -1)
+    ids[members] = np.arange(len(members))
+    names = graph.class_labels()
+    edges = "".join(f"{source},{target}\n" for source, target in ids[links].tolist())
+    labels = "".join(f"{place},{names[graph.labels[node]]}\n" for place, node in enumerate(members))
+    splits = "".join(f"{place},{part[node]}\n" for place, node in enumerate(members) if part[node])
+    for kind, text in (("edges", edges), ("labels", labels), ("splits", splits)):
+        (folder / f"{name}-{kind}.csv").write_text(text)
+    save_npz(folder / f"{name}-features.npz", csr_array(graph.features)[members])
 
 
 def words(name: str) -> list[str]:
     """How one of the graphs is imported; the second half has no need of splits."""
-    kinds = KINDS[: -1 if name == "second" else None]
-    return ["data", "import", name, *(word for kind in kinds for word in (f"--{kind}", f"{name}-{kind}.parquet"))]
+    given = ["data", "import", name, "--edges", f"{name}-edges.csv", "--labels", f"{name}-labels.csv"]
+    splits = [] if name == "second" else ["--splits", f"{name}-splits.csv"]
+    return [*given, "--features", f"{name}-features.npz", *splits]
 
 
 def _cgnn(folder: Path, *arguments: str) -> dict[str, Any]:
