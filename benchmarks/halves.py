@@ -23,6 +23,7 @@ from scipy.sparse import csr_array, save_npz
 
 from cgnn_cli.configs import SourceConfig
 from cgnn_cli.graph import Graph
+from cgnn_cli.store.store import Store
 from cgnn_cli.workspace import Workspace
 
 MODELS = {
@@ -38,7 +39,7 @@ def write(folder: Path, data: Path) -> None:
 
     Ids are the numbers of a half's papers in an order of its own, so that a paper has another one in each graph.
     """
-    space = Workspace(folder / "store", SourceConfig(mirror=str(data)))
+    space = Workspace(Store(folder.absolute() / "store"), SourceConfig(mirror=str(data)))
     graph: Graph = space.runner.data(space.step("graph", "cora-ml"))
     rng = np.random.default_rng(0)
     nodes = rng.permutation(graph.node_count)
@@ -91,7 +92,7 @@ def measured(folder: Path, options: tuple[str, ...]) -> tuple[float, float, floa
     key = _cgnn(folder, "train", "--dataset", "first", *options)["key"]
     applied = _cgnn(folder, "predict", "--run", key, "--dataset", "second")["summary"]["accuracy"]
     seen = [_cgnn(folder, "eval", "--dataset", name, *options)["summary"] for name in ("both", "all")]
-    return applied, *(summary["test_accuracy"]["mean"] for summary in seen)  # type: ignore[return-value]
+    return applied, *(summary["test_accuracy"]["mean"] for summary in seen)
 
 
 def main() -> None:

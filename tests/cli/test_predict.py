@@ -341,7 +341,7 @@ def test_weights_whose_shape_belongs_to_the_nodes_are_refused(mine: FrontDoor, m
 def test_half_of_cora_ml_learns_for_the_other_half(
     cgnn: FrontDoor, real_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At most 5 points below a model that saw both halves; on its own graph, imported without labels, it says the same."""
+    """At most 5 points below a model that saw both halves; on its own graph, imported again, it says the same."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
     halves = import_module("halves")
     halves.write(Path(), real_data)

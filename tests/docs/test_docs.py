@@ -88,7 +88,7 @@ SECTIONS = {
     "explain.md": ("The columns", "The prediction", "A figure"),
     "predict.md": ("The columns", "Which run is used", "Ranks", "Tomorrow's graph"),
     "hitting.md": ("Naming sets", "The columns", "How it is computed", "Kemeny's constant", "Resistance distance"),
-    "diagnose.md": ("The figures", "The verdict"),
+    "diagnose.md": ("Which times", "The figures", "The verdict", "How far to trust it"),
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
     "where-it-helps.md": ("How to read it", "The graphs", "Make it again"),
     "reproduction.md": ("In short", "What is compared", *EXPERIMENTS),
