@@ -389,6 +389,21 @@ def _training(config: TrainConfig, graph: Step, commute: Step, splits: Iterable[
     return Step.of("train", CheckpointConfig(config, chosen), {**inputs, **read, **fits})
 
 
+def moved_to(trained: Step, graph: Step) -> Step:
+    """The trained models of a step over another graph, whose walk and weights are made there by the same settings."""
+    inputs, train = {"graph": graph}, trained.config.train
+    if "commute" in trained.inputs:
+        configs = {step.stage.name: step.config for step in trained.lineage if step.stage.name in BEFORE_TRAINING}
+        if any(configs.get(name) is None for name in BEFORE_TRAINING):
+            raise UpstreamError(
+                f"the walk and weights that train {trained.key[:12]} was made with are not in the store, "
+                "so their settings are not known",
+                "name the store that has them with --store, or their files with more --input",
+            )
+        inputs["commute"] = plan("commute", graph, {**configs, "train": train}, ())
+    return replace(trained, inputs=inputs)
+
+
 def operator_steps(config: TrainConfig, inputs: dict[str, Step]) -> dict[str, Step]:
     """The operators of a training by role, from its graph and, where they read weights, its commute times."""
     steps = {}

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cgnn_cli.configs import CONFIGS
+from cgnn_cli.configs import CONFIGS, option_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.resources import settings_text
-from cgnn_cli.settings import Key, checked, known_key, parsed
+from cgnn_cli.settings import KEYS, Key, checked, known_key, parsed
 
 SWEPT = ("graph", *CONFIGS)
 RANGE = re.compile(r"(?P<low>[-+.\deE]+?)\.\.(?P<high>[-+.\deE]+?)(?P<log>:log)?")
@@ -87,6 +87,18 @@ def plain(value: Any) -> str:
 def set_words(values: Mapping[str, Any]) -> list[str]:
     """Settings as a command line takes them."""
     return [word for path, value in values.items() for word in ("--set", f"{path}={plain(value)}")]
+
+
+def flag_words(values: Mapping[str, Any]) -> list[str]:
+    """Settings as the options of a command."""
+    words = []
+    for path, value in values.items():
+        flag = option_name(KEYS[path].name)
+        if isinstance(value, bool):
+            words.append(flag if value else flag.replace("--", "--no-", 1))
+        else:
+            words += [flag, plain(value)]
+    return words
 
 
 def swept_key(path: str, place: str) -> Key:

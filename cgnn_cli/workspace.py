@@ -23,7 +23,7 @@ from cgnn_cli.execution.given import given_step
 from cgnn_cli.execution.results import Run, Runs, search_of
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
-from cgnn_cli.pipeline import Step, plan
+from cgnn_cli.pipeline import Step, moved_to, plan
 from cgnn_cli.presets.chosen import chosen_row
 from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, memory_limit, thread_count
 from cgnn_cli.settings import Settings
@@ -159,6 +159,7 @@ class Workspace:
         tuned = Search(self.scheduler, dataset, fixed, within, seed, splits, finished).carry_out()
         trained, _ = self.runner.obtain(self.scheduler.step("train", tuned.best, tuned.best.splits))
         tuned.search = search_of(tuned.best, len(tuned.runs), command_of(dataset, fixed, within, seed, splits))
+        self.store.remember_latest("train", trained.key)
         write_choice(self.store, Choice(tuned.graph.key, tuned.model, tuned.row, tuned.search, trained.key))
         return tuned
 
@@ -292,19 +293,33 @@ class Workspace:
             self.runner.reporter = reporter
         return found
 
-    def predict(self, trained: Step, splits: Iterable[int] | None = None) -> Predictions:
-        """Mean class probabilities of the models of some splits of a train step, or of all, for every node."""
+    def predict(self, trained: Step, splits: Iterable[int] | None = None, on: Step | None = None) -> Predictions:
+        """Mean class probabilities of the models of some splits of a train step, or of all, for every node.
+
+        on: the step of another graph with the same kind of features, instead of the one that they were trained on.
+        """
         check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
         from cgnn_cli.analysis.prediction import predict_classes
+        from cgnn_cli.stages.task import choose_device
 
-        known = list(trained.config.splits)
+        known, config = list(trained.config.splits), trained.config.train
         chosen = sorted(set(splits or known))
         if missing := [split for split in chosen if split not in known]:
-            raise UsageError(f"--split {missing[0]}: the given checkpoint has only the splits {known}")
+            message = f"--split {missing[0]}: the given checkpoint has only the splits {known}"
+            raise UsageError(message, f"`cgnn run --split {missing[0]}` with the same settings trains it")
+        choose_device(self.compute.device)
         self.obtain(trained)
-        graph, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
-        operators = self.runner.operators(trained)
-        return predict_classes(graph, operators, checkpoint, trained.config.train, chosen, self.compute)
+        own, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
+        if on is None or on.key == trained.inputs["graph"].key:
+            return predict_classes(own, self.runner.operators(trained), checkpoint, config, chosen, self.compute)
+        from cgnn_cli.analysis.transfer import as_seen, check_carries_over, with_walks
+
+        other = self.runner.data(on)
+        check_carries_over(config, own, other)
+        operators = self.runner.operators(moved_to(trained, on))
+        seen, config = as_seen(config, own, other)
+        models = with_walks(config, checkpoint, seen, chosen)
+        return predict_classes(seen, operators, models, config, chosen, self.compute, other)
 
     def explain(self, times: Step, node: str, trained: Step | None = None) -> Explanation:
         """One node: its neighbours with times and weights of a commute step, and what the models say of it.

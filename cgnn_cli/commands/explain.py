@@ -20,10 +20,6 @@ from cgnn_cli.errors import DataError, UpstreamError, UsageError
 from cgnn_cli.pipeline import is_after, plan, up_to
 from cgnn_cli.store.outputs import write_output
 
-# It trains nothing, so --jobs has no use here.
-COMPUTE_OPTIONS = [
-    f"compute.{name}" for name in ("snapshot_seconds", "deterministic", "memory_limit", "threads", "device")
-]
 PARTS = ("popularity", "direct", "indirect")
 FIGURE_HELP = "Also draw them, as .svg or .png."
 
@@ -37,7 +33,7 @@ def register(app: typer.Typer) -> None:
         brief="A node and its neighbours: times, weights, prediction. [green]cgnn explain NODE[/green]",
         example="cgnn explain 17 --dataset demo --figure node17.svg",
         panel="Use the results",
-        extra=options.config_parameters(*COMPUTE_OPTIONS, *up_to("commute"), *options.DATASET_SECTIONS),
+        extra=options.config_parameters(*options.COMPUTE_WITHOUT_JOBS, *up_to("commute"), *options.DATASET_SECTIONS),
     )
 
 

@@ -23,6 +23,10 @@ from cgnn_cli.store.store import Store
 INPUT_PANEL, DATASET_PANEL, COMPUTE_PANEL, OUTPUT_PANEL = "Input", "Dataset", "Compute", "Output"
 SETTINGS_PANEL = "Settings"
 DATASET_SECTIONS = ("source", "graph")
+# Of commands that train nothing, to which --jobs is of no use.
+COMPUTE_WITHOUT_JOBS = [
+    f"compute.{name}" for name in ("snapshot_seconds", "deterministic", "memory_limit", "threads", "device")
+]
 PANELS = {"source": DATASET_PANEL, "graph": DATASET_PANEL, "compute": COMPUTE_PANEL}
 STORE_HELP = "Folder of cached artifacts. Default: CGNN_STORE, or .cgnn in the working folder."
 CONFIG_HELP = "Settings in TOML. Default: CGNN_CONFIG, or cgnn.toml in the working folder if it is there."

@@ -17,7 +17,7 @@ from cgnn_cli.store import artifact as files
 from cgnn_cli.store.outputs import output_error
 
 
-def _starting_point(session: Session, target: str, inputs: list[Path] | None, *, dry_run: bool = False) -> Step:
+def starting_point(session: Session, target: str, inputs: list[Path] | None, *, dry_run: bool = False) -> Step:
     """What a stage starts from: a named file, a dataset's graph, or the newest artifact of the stage before."""
     dataset = session.settings.value("dataset")
     if inputs:
@@ -79,7 +79,13 @@ def choose_splits(session: Session, start: Step, target: str, splits: list[int] 
 
 def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_run: bool = False) -> Step:
     """What a stage starts from; an option of a stage that it has already been through cannot take effect."""
-    start = _starting_point(session, target, inputs, dry_run=dry_run)
+    start = starting_point(session, target, inputs, dry_run=dry_run)
+    refuse_past(session, start)
+    return start
+
+
+def refuse_past(session: Session, start: Step) -> None:
+    """Refuse an option of a stage that a start has been through."""
     for stage in CONFIGS if start.make is not None else ("graph", *CONFIGS):
         names = session.settings.given_in(stage)
         if names and not is_after(stage, start.stage.name):
@@ -88,7 +94,6 @@ def find_start(session: Session, target: str, inputs: list[Path] | None, *, dry_
                 "has already been through",
                 "start from --dataset to choose it",
             )
-    return start
 
 
 def make_plan(

@@ -29,6 +29,7 @@ from cgnn_cli.sweeps import (
     Shard,
     Space,
     SweepFile,
+    flag_words,
     plain,
     points_of,
     read_sweep,
@@ -193,13 +194,7 @@ def _listed(path: str, choice: Any) -> str:
 
 def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> str:
     """The command that trains a configuration on all splits and scores it on their test nodes."""
-    words = ["cgnn", "eval", "--dataset", dataset]
-    for path, value in settings.items():
-        flag = option_name(KEYS[path].name)
-        if isinstance(value, bool):
-            words.append(flag if value else flag.replace("--", "--no-", 1))
-        else:
-            words += [flag, plain(value)]
+    words = ["cgnn", "eval", "--dataset", dataset, *flag_words(settings)]
     return redacted_command([*words, *session.given.place()])
 
 

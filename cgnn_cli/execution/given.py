@@ -1,13 +1,14 @@
 """Artifacts that a command starts from: files that the user names, or those of the store."""
 
-from collections.abc import Iterable
+import dataclasses
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cgnn_cli.configs import CONFIGS, feature_source
-from cgnn_cli.errors import UpstreamError
-from cgnn_cli.models.model_table import config_class
+from cgnn_cli.configs import CONFIGS, Facts, feature_source
+from cgnn_cli.errors import UpstreamError, UsageError
+from cgnn_cli.models.model_table import config_class, train_config
 from cgnn_cli.pipeline import STAGES, CheckpointConfig, Step, stage_in_role
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
@@ -57,6 +58,50 @@ def _read_config(header: Header) -> Any:
         train = config_class(header.config["model"]).from_dict(header.config)
         return CheckpointConfig(train, tuple(header.config["splits"]))
     return CONFIGS[header.stage].from_dict(header.config)
+
+
+def newest_run(
+    store: Store, made_from: str | None = None, settings: Mapping[str, Any] | None = None, splits: Iterable[int] = ()
+) -> Step | None:
+    """The trained models that were made or asked for last, as a train step that cannot be computed; None without any.
+
+    made_from: the key of a graph or of another artifact that they were made from. settings: by their paths, as
+    `train.hidden`; they must be those of the run, and what is left out may be anything. splits: among those trained.
+    """
+    last, asked = store.latest("train"), dict(settings or {})
+    older = (header for header in reversed(store.headers("train")) if last and header.key != last.key)
+    for header in (last, *older) if last else ():
+        made = {found.stage: found for _, found in walk(header, store.recorded)} | {"train": header}
+        keys = {header.key, *(key for found in made.values() for key in found.inputs.values())}
+        fits = (made_from is None or made_from in keys) and set(splits) <= set(header.config["splits"])
+        if fits and _has_settings(store, made, asked):
+            return given_step(store, header, {})
+    return None
+
+
+def _has_settings(store: Store, made: Mapping[str, Header], settings: Mapping[str, Any]) -> bool:
+    """Whether a run, by the headers of its stages, would be the same with some settings over its own."""
+    facts = Facts(_features(store, made["graph"]) if "graph" in made else "")
+    if "commute" in made:
+        facts = replace(facts, proximity=made["commute"].config["proximity"])
+    by_stage: dict[str, dict[str, Any]] = {}
+    for path, value in settings.items():
+        stage, _, name = path.partition(".")
+        by_stage.setdefault(stage, {})[name] = value
+    return all(stage in made and _stays(made[stage], values, facts) for stage, values in by_stage.items())
+
+
+def _stays(header: Header, values: dict[str, Any], facts: Facts) -> bool:
+    """Whether some options leave what an artifact was made with as it is."""
+    try:
+        config = _read_config(header)
+        if isinstance(config, CheckpointConfig):
+            config = config.train
+        options = {item.name: getattr(config, item.name) for item in dataclasses.fields(config)} | values
+        other = train_config(**options) if header.stage == "train" else type(config)(**options)
+        return bool(other.resolved(facts).to_dict() == config.to_dict())
+    except UsageError:  # the run cannot have such a value
+        return False
 
 
 def named_steps(store: Store, paths: Iterable[Path]) -> list[Step]:

@@ -53,20 +53,26 @@ def set_up_torch(compute: ComputeConfig) -> torch.device:
     return choose_device(compute.device)
 
 
-def scale_features(features: np.ndarray | csr_array, scaling: str) -> np.ndarray | csr_array:
+def scale_features(
+    features: np.ndarray | csr_array, scaling: str, like: np.ndarray | csr_array | None = None
+) -> np.ndarray | csr_array:
     """row: rows to absolute sum 1; l2: rows to length 1; standard: columns to mean 0 and variance 1.
 
     Sparse features are not centred by `standard`, only divided by the deviation of their columns.
+    like: the features whose mean and variance are taken, where it is not these.
     """
     if scaling == "none":
         return features
     if scaling == "standard":
+        like = features if like is None else like
         if isinstance(features, np.ndarray):
-            centred = features - features.mean(axis=0)
-            return centred * inverse_or_zero(centred.std(axis=0))
-        sparse = csr_array(features, dtype=np.float64)
+            mean = like.mean(axis=0)
+            centred = features - mean
+            return centred * inverse_or_zero((centred if like is features else like - mean).std(axis=0))
+        sparse = csr_array(like, dtype=np.float64)
         variance = np.asarray(sparse.multiply(sparse).mean(axis=0) - np.square(sparse.mean(axis=0))).ravel()
-        return scaled(sparse, np.ones(sparse.shape[0]), inverse_or_zero(np.sqrt(np.maximum(variance, 0))))
+        deviation = np.sqrt(np.maximum(variance, 0))
+        return scaled(csr_array(features, dtype=np.float64), np.ones(features.shape[0]), inverse_or_zero(deviation))
     powers = abs(features) if scaling == "row" else features * features
     totals = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
     factor = inverse_or_zero(totals if scaling == "row" else np.sqrt(totals))
@@ -193,8 +199,20 @@ def prepare(
     device: torch.device,
     walk: LabelWalk | None = None,
 ) -> Task:
-    """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
+    """The task of training on a split, which must be one that something can be learnt from."""
     check_trainable(graph, split)
+    return assembled(graph, operators, config, split, device, walk)
+
+
+def assembled(
+    graph: Graph,
+    operators: Operators,
+    config: TrainConfig,
+    split: int,
+    device: torch.device,
+    walk: LabelWalk | None = None,
+) -> Task:
+    """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
     assert graph.labels is not None and graph.splits is not None
     seed, home = config.seed + split, CPU if batches(config) else device
     torch.manual_seed(seed)

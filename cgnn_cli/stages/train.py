@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
-from cgnn_cli.errors import NumericalError, StoppedEarly
+from cgnn_cli.errors import NumericalError, StoppedEarly, UsageError
 from cgnn_cli.graph import Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.model_table import solve_model, solved_scores
 from cgnn_cli.models.parts.adam import Adam
@@ -20,7 +20,7 @@ from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages import judging
 from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, solved_figures, validation_figures
-from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
+from cgnn_cli.stages.task import CPU, Task, assembled, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
@@ -284,13 +284,20 @@ def forward(
     split: int,
     device: torch.device = CPU,
 ) -> Output:
-    """Run a trained model over the whole graph in evaluation mode."""
+    """Run a trained model over a whole graph in evaluation mode: its own, or one with the same features and classes."""
     if not config.learns:
         scores = torch.from_numpy(solved_scores(checkpoint.fit(split).weights, config)).to(device)
         return Output(scores, scores)
     weights = dict(checkpoint.fit(split).weights)
     walk = LabelWalk(weights.pop(WEIGHTS)) if config.label_walk else None
-    task = prepare(graph, operators, config, split, device, walk)
+    task = assembled(graph, operators, config, split, device, walk)
+    shapes = ((name, tuple(tensor.shape), weights[name].shape) for name, tensor in task.network.state_dict().items())
+    for name, here, trained in shapes:
+        if here != trained:
+            raise UsageError(
+                f"the model keeps {name} of shape {trained} from its own graph, and this graph takes {here}",
+                "train a model on this graph",
+            )
     task.network.load_state_dict(_as_tensors(weights))
     task.network.eval()
     return task.output()

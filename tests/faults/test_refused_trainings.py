@@ -43,7 +43,6 @@ def computed() -> set[str]:
         (2, "has no CUDA", ("train", "--device", "cuda")),
         (2, "has no CUDA", ("eval", "--device", "cuda:1", "--jobs", 2)),
         (2, "has no CUDA", ("run", "--device", "cuda")),
-        (2, "has no CUDA", ("predict", "--device", "cuda", "--output", "x.csv")),
         (2, "has no CUDA", ("sweep", "--device", "cuda", "--set", "train.layers=1,2")),
         (2, "tensorboard", ("train", "--tensorboard")),
         (2, "splits 0 to 4", ("train", "--split", 5)),
