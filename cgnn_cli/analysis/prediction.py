@@ -16,13 +16,14 @@ from cgnn_cli.stages.train import forward
 
 @dataclass(frozen=True)
 class Predictions:
-    """The likeliest class of each node, its probability, and the last hidden layer of the first split's model."""
+    """The class of each node, its probability and that of every class, and the last hidden layer of the first model."""
 
     graph: Graph
     splits: list[int]
     classes: np.ndarray
     probability: np.ndarray
     hidden: np.ndarray
+    probabilities: np.ndarray
 
     @property
     def ids(self) -> np.ndarray:
@@ -60,4 +61,4 @@ def predict_classes(
     focus = graph.class_number(str(config.metric_class)) if thresholds else None
     classes = decided(probabilities, focus, fmean(thresholds) if thresholds else None)
     given = probabilities[np.arange(len(classes)), classes]
-    return Predictions(graph, splits, classes, given, outputs[0].hidden.cpu().numpy())
+    return Predictions(graph, splits, classes, given, outputs[0].hidden.cpu().numpy(), probabilities)
