@@ -324,14 +324,19 @@ class Workspace:
         return Review(trained.key, about, reasoning.graph.class_labels(), made)
 
     def newest_training(self, graph: Step | None = None, weights: Step | None = None) -> Step | None:
-        """The training that was made last: of all, on a graph, or with the weights of a commute step."""
+        """The training that was made or asked for last: of all, on a graph, or with the weights of a commute step.
+
+        Those that `run --compare` sets beside it do not count.
+        """
         made = self.store.headers("train")
         made = [each for each in made if graph is None or each.inputs.get("graph") == graph.key]
         made = [each for each in made if weights is None or each.inputs.get("commute") == weights.key]
-        if not made or self.store.find("train", made[-1].key) is None:
+        noted = self.store.latest("train")
+        last = next((each for each in made if noted and each.key == noted.key), made[-1] if made else None)
+        if last is None or self.store.find("train", last.key) is None:
             return None
         named = {part.key: part.file for part in (weights.lineage if weights else ()) if part.file is not None}
-        return given_step(self.store, made[-1], named)
+        return given_step(self.store, last, named)
 
     def _times(self, times: Step | None) -> tuple[list[str], CommuteTimes | None, Dilap | None]:
         """The times of a commute step with its walk, as far as they are there, and notes on what is not."""
