@@ -16,14 +16,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
+from cgnn_cli.configs import CONFIGS, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
-from cgnn_cli.errors import DataError, UpstreamError, UsageError
+from cgnn_cli.errors import DataError, NumericalError, ResourceError, UpstreamError, UsageError
 from cgnn_cli.execution.given import given_step
 from cgnn_cli.execution.results import Run, Runs, search_of
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
-from cgnn_cli.pipeline import Step
+from cgnn_cli.pipeline import Step, plan
 from cgnn_cli.presets.chosen import chosen_row
 from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, memory_limit, thread_count
 from cgnn_cli.settings import Settings
@@ -263,19 +263,38 @@ class Workspace:
         chosen = [np.asarray(columns[name])[closest_edges(data, count)].tolist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*chosen, strict=True)]
 
-    def diagnose(self, times: Step, count: int = 256) -> Diagnosis:
-        """Should commute times help? Figures and a verdict, from a commute step and exact times of some edges."""
-        from cgnn_cli.analysis.diagnosis import diagnose_graph
+    def diagnose(self, times: Step, count: int = 256, splits: Sequence[int] = ()) -> Diagnosis:
+        """Should weights help? Figures and a verdict, from a commute step, exact times of some edges, and the labels of
+        the training nodes of some splits, or of all."""
+        from cgnn_cli.analysis.diagnosis import Weighed, diagnose_graph
 
         config: CommuteConfig = times.config
+        graph, dilap = self.runner.data(self._graph(times)), self.runner.data(times.inputs["dilap"])
+        paper = None if graph.splits is None else self._paper_times(times)
         return diagnose_graph(
-            self.runner.data(self._graph(times)),
-            self.runner.data(times.inputs["dilap"]),
-            self.runner.data(times),
+            graph,
+            Weighed(dilap, self.runner.data(times), config, paper),
+            splits=splits,
             count=count,
             seed=config.solver_seed,
             jobs=thread_count(self.compute.threads, 0),
+            progress=lambda done, total: self.reporter.progress(done, total, "nodes of sampled edges solved"),
         )
+
+    def _paper_times(self, times: Step) -> CommuteTimes | None:
+        """The paper's scores and weights for the same graph; None where its walk is too slow to be solved for."""
+        from cgnn_cli.analysis.weight_kinds import PAPER, WEIGHTS
+
+        settings = Settings.of(WEIGHTS[PAPER], "the paper's weights")
+        step = plan("commute", self._graph(times), {name: settings.config(name) for name in CONFIGS}, ())
+        reporter, self.runner.reporter = self.runner.reporter, Silence()  # nobody asked for its warnings
+        try:
+            found: CommuteTimes = self.runner.data(step)
+        except (NumericalError, ResourceError):
+            return None
+        finally:
+            self.runner.reporter = reporter
+        return found
 
     def predict(self, trained: Step, splits: Iterable[int] | None = None) -> Predictions:
         """Mean class probabilities of the models of some splits of a train step, or of all, for every node."""

@@ -89,7 +89,9 @@ def run(
 
     splits = list(choose_splits(session, start, target, split))
     step = plan(target, start, configs, splits)
-    weighted = {**configs, "train": settings.config("train", model="cgnn")}
+    # What was chosen is set beside the defaults; other settings are compared with other weights alone.
+    around = session.given.settings(preset=None) if settings.preset == AUTO else settings
+    weighted = {**options.stage_configs(around), "train": around.config("train", model="cgnn")}
     weights = compared(runner.graph_figure(start, "nodes")) if compare else {}
     plans = {name: plan("eval", start, {**weighted, "commute": config}, splits) for name, config in weights.items()}
     note_unread_options(session, step, *plans.values())
@@ -102,7 +104,8 @@ def run(
             session.talker.say(hint(session, name, start.key))
         rows = {name: runner.obtain(other)[0] for name, other in plans.items()}
         if step.key not in {header.key for header in rows.values()}:  # what was asked for comes last if it is new
-            rows[_title(runner, step) + (" (as asked)" if compare else "")] = runner.obtain(step)[0]
+            origin = " (chosen)" if settings.preset == AUTO else " (as asked)"
+            rows[_title(runner, step) + (origin if compare else "")] = runner.obtain(step)[0]
         if compare:
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
         outcome.table = score_table(rows, (graph and name_of(session.store, graph.key, name)) or "scores")
@@ -144,14 +147,15 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
     """Mean and standard deviation over the splits, and the paired difference to the first row."""
     first = next(iter(rows.values()))
     runs = first.summary["test_accuracy"]["runs"]
-    caption = f"direction {first.summary['direction']}"
+    directions = dict.fromkeys(header.summary["direction"] for header in rows.values())
+    caption = f"direction {', '.join(directions)}"
     columns = ["test", "validation", "macro-F1"]
     chosen = first.summary.get("metric")  # what the models were chosen by, if not by accuracy
     columns += [metric_words(chosen, first.summary.get("metric_class"))] if chosen else []
     if len(rows) > 1:
         columns.append("gain ± s.e.")
         caption += "; gain: paired difference of test accuracy to the first row"
-    table = make_table("weights", *(figure(name, no_wrap=True) for name in columns), caption=caption, pad_edge=False)
+    table = make_table("run", *(figure(name, no_wrap=True) for name in columns), caption=caption, pad_edge=False)
     over = f"mean ± std over {runs} splits" if runs > 1 else "1 split"
     table.title = f"{dataset}: accuracy and macro-F1 in %, {over}"
     for name, header in rows.items():

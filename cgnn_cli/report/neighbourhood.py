@@ -106,7 +106,9 @@ def points(adds: float | None) -> str:
     """What a neighbour adds to a probability, in points of a hundred."""
     if adds is None:
         return "not tried"
-    return "0" if abs(adds) < 1e-6 else f"{100 * adds:+.1f}" if abs(adds) >= 0.0005 else f"{100 * adds:+.0e}"
+    if abs(adds) < 0.00005:
+        return "0" if adds == 0 else "~0"
+    return f"{100 * adds:+.1f}" if abs(adds) >= 0.0005 else f"{100 * adds:+.2f}"
 
 
 def cut(text: str, columns: int) -> str:
@@ -156,7 +158,7 @@ def _with_title(drawing: Drawing, reasons: Reasons, colours: dict[str, str]) -> 
     """The same below a title, above a legend."""
     lines = textwrap.wrap(printable(reasons.sentence_on(cut(reasons.id, NAME_COLUMNS))), TITLE_COLUMNS)
     title = [Word((12, 24 + 19 * number), line, 15, bold=True) for number, line in enumerate(lines)]
-    down = 19.0 * len(lines) + 6
+    down = 19.0 * len(lines) + 14
     arrows = [
         replace(
             arrow,
@@ -188,7 +190,7 @@ def said_of_drawing(reasons: Reasons, *, alone: bool = True) -> list[str]:
         about = f"Numbers: points that a neighbour adds to the probability of {cut(reasons.about, NAME_COLUMNS)}"
         lines.append(f"{about}; thick: many; dashed: it speaks against.")
     if alone and len(reasons.neighbours) > MOST:
-        lines.append(f"Not drawn: {len(reasons.neighbours) - MOST:,} further neighbours.")
+        lines.append(f"Neighbours that are not drawn: {len(reasons.neighbours) - MOST:,}.")
     return lines
 
 

@@ -230,6 +230,12 @@ def test_auto_and_the_file_are_exactly_what_was_validated(copy: Path, cgnn: Fron
     assert shown["train.model"] == {"value": best["model"], "origin": "preset auto"}
 
 
+def test_a_choice_is_compared_with_the_defaults(copy: Path, cgnn: FrontDoor) -> None:
+    dry = ("run", "--dataset", "demo", "--split", 0, "--compare", "--dry-run", "--json")
+    plain, chosen = ({row["key"] for row in cgnn.ok(*dry, *more).json["stages"]} for more in ((), ("--preset", "auto")))
+    assert plain < chosen
+
+
 def test_the_printed_command_uses_the_store_that_was_named(cgnn: FrontDoor) -> None:
     values = cgnn.ok(*BASE, "--trials", 2, "--store", "own place", "--json").json
     assert values["summary"]["command"] == "cgnn run --dataset demo --preset auto --store 'own place'"

@@ -88,7 +88,7 @@ SECTIONS = {
     "explain.md": ("What a neighbour adds", "The columns", "A figure"),
     "review.md": ("The page", "Decisions as labels"),
     "hitting.md": ("Naming sets", "The columns", "How it is computed", "Kemeny's constant", "Resistance distance"),
-    "diagnose.md": ("The figures", "The verdict"),
+    "diagnose.md": ("Which times", "The figures", "The verdict", "How far to trust it"),
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
     "where-it-helps.md": ("How to read it", "The graphs", "Make it again"),
     "reproduction.md": ("In short", "What is compared", *EXPERIMENTS),
