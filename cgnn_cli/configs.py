@@ -537,6 +537,11 @@ class TrainConfig(StageConfig):
         return powers
 
     @property
+    def reach(self) -> int | None:
+        """From how many edges away a node hears; None where a model does not say."""
+        return None
+
+    @property
     def has_branch(self) -> bool:
         """Whether a branch stands beside the graph layers."""
         return self.degree_features or self.label_input

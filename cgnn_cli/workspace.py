@@ -40,12 +40,15 @@ if TYPE_CHECKING:
     from cgnn_cli.analysis.explanation import Neighbourhood
     from cgnn_cli.analysis.node_sets import SetSteps
     from cgnn_cli.analysis.prediction import Predictions
+    from cgnn_cli.analysis.reasons import Reasoning, Reasons, Review
     from cgnn_cli.datasets.upstream.locating import Listener
-    from cgnn_cli.graph import CommuteTimes
+    from cgnn_cli.graph import CommuteTimes, Dilap
     from cgnn_cli.numerics.fundamental import Fundamental
     from cgnn_cli.numerics.pair_times import PairTimes
     from cgnn_cli.report.content import Report
     from cgnn_cli.tuning.search import Tuned
+
+MOST_LEFT_OUT = 50  # neighbours of a node that are left out in turn
 
 
 class Silence:
@@ -70,10 +73,11 @@ class _Telling(Watch):
 
 @dataclass(frozen=True)
 class Explanation:
-    """A node with its neighbours, what the models that were trained with these weights say of it, and notes."""
+    """A node with its neighbours, why the models of a training say what they say of it, and notes."""
 
     neighbourhood: Neighbourhood
-    prediction: dict[str, Any] | None
+    reasons: Reasons | None
+    train_key: str | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -321,52 +325,80 @@ class Workspace:
         models = with_walks(config, checkpoint, seen, chosen)
         return predict_classes(seen, operators, models, config, chosen, self.compute, other)
 
-    def explain(self, times: Step, node: str, trained: Step | None = None) -> Explanation:
-        """One node: its neighbours with times and weights of a commute step, and what the models say of it.
+    def explain(self, start: Step, node: str, about: str | None = None, most: int = MOST_LEFT_OUT) -> Explanation:
+        """One node: its neighbours, and why the models say what they say of it, about a class or the predicted one.
 
-        The models are those of a train step, or else the newest that were trained with these weights.
+        The models are those of a train step, or the newest that were trained with the weights of a commute step. Of
+        the neighbours the `most` heaviest are left out in turn. Nothing is trained.
         """
         from cgnn_cli.analysis.explanation import explain_node, find_node
 
-        notes: list[str] = []
-        graph = self.runner.data(self._graph(times))
-        number = find_node(graph, node)
+        graph = self.runner.data(self._graph(start))
+        number, times = find_node(graph, node), start.find("commute")
+        notes, found, dilap = self._times(times)
+        trained = start if start.stage.name == "train" else self.newest_training(weights=times)
+        if trained is None:
+            return Explanation(explain_node(graph, found, dilap, number), None, None, tuple(notes))
+        reasoning = self._reasoning(trained, found, dilap)
+        reasons = reasoning.of(number, about, most)
+        return Explanation(reasoning.neighbourhood(number), reasons, trained.key, tuple(notes))
+
+    def review(self, trained: Step, about: str, top: int = 50, most: int = MOST_LEFT_OUT) -> Review:
+        """The nodes that are likeliest of a class, those without a label first, with the reasons for each."""
+        from cgnn_cli.analysis.reasons import Review, ranked
+
+        number = self.runner.data(self._graph(trained)).class_number(about)
+        _, found, dilap = self._times(trained.find("commute"))
+        reasoning = self._reasoning(trained, found, dilap)
+        made: list[Reasons] = []
+        nodes = ranked(reasoning.predictions, number, top)
+        for node in nodes:
+            self.reporter.progress(len(made), len(nodes), "nodes explained")
+            made.append(reasoning.of(node, about, most))
+        return Review(trained.key, about, reasoning.graph.class_labels(), made)
+
+    def newest_training(self, graph: Step | None = None, weights: Step | None = None) -> Step | None:
+        """The training that was made or asked for last: of all, on a graph, or with the weights of a commute step.
+
+        Those that `run --compare` sets beside it do not count.
+        """
+        made = self.store.headers("train")
+        made = [each for each in made if graph is None or each.inputs.get("graph") == graph.key]
+        made = [each for each in made if weights is None or each.inputs.get("commute") == weights.key]
+        noted = self.store.latest("train")
+        last = next((each for each in made if noted and each.key == noted.key), made[-1] if made else None)
+        if last is None or self.store.find("train", last.key) is None:
+            return None
+        named = {part.key: part.file for part in (weights.lineage if weights else ()) if part.file is not None}
+        return given_step(self.store, last, named)
+
+    def _times(self, times: Step | None) -> tuple[list[str], CommuteTimes | None, Dilap | None]:
+        """The times of a commute step with its walk, as far as they are there, and notes on what is not."""
+        if times is None:
+            return [], None, None
+        notes, dilap = [], None
+        header, _ = self.runner.obtain(times)
         found = self.runner.data(times)
         try:
             dilap = self.runner.data(times.inputs["dilap"])
-        except UpstreamError:
-            dilap = None
+        except (UpstreamError, KeyError):
             notes.append(
-                f"no ratio: it needs the dilap artifact {times.inputs['dilap'].key[:12]}, which is not in the store; "
+                f"no ratio: it needs the dilap artifact {header.inputs['dilap'][:12]}, which is not in the store; "
                 "name its file with another --input"
             )
-        header, _ = self.runner.obtain(times)
         if note := missing_parts(header.config["solver"], header.summary, found.to_elements()):
             notes.append(note)
-        trained = trained or self._newest_training(times)
-        prediction = None if trained is None else self._prediction(trained, number)
-        return Explanation(explain_node(graph, found, dilap, number), prediction, tuple(notes))
+        return notes, found, dilap
 
-    def _prediction(self, trained: Step, node: int) -> dict[str, Any]:
-        from cgnn_cli.graph import TRAIN
+    def _reasoning(self, trained: Step, times: CommuteTimes | None, dilap: Dilap | None) -> Reasoning:
+        predictions, config = self.predict(trained), trained.config
+        from cgnn_cli.analysis.influence import TrainedModels
+        from cgnn_cli.analysis.reasons import Reasoning
 
-        result, splits = self.predict(trained), list(trained.config.splits)
-        graph = self.runner.data(trained.inputs["graph"])
-        seen = 0 if graph.splits is None else int((graph.splits[splits, node] == TRAIN).sum())
-        return {
-            "class": graph.class_labels()[int(result.classes[node])],
-            "probability": round(float(result.probability[node]), 6),
-            "models": len(splits),
-            "trained_on_it": seen,
-            "train_key": trained.key,
-        }
-
-    def _newest_training(self, times: Step) -> Step | None:
-        made = [header for header in self.store.headers("train") if header.inputs.get("commute") == times.key]
-        if not made or self.store.find("train", made[-1].key) is None:
-            return None
-        named = {part.key: part.file for part in times.lineage if part.file is not None}
-        return given_step(self.store, made[-1], named)
+        graph, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
+        operators = self.runner.operators(trained)
+        models = TrainedModels(graph, operators, checkpoint, config.train, config.splits, self.compute)
+        return Reasoning(models, predictions, times, dilap)
 
     def report(self, names: Sequence[str] = (), *, with_origin: bool = False, metric: str | None = None) -> Report:
         """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures.

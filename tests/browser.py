@@ -60,7 +60,7 @@ def browser() -> str | None:
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 
-def open_page(page: Path, folder: Path, width: int) -> Seen:
+def open_page(page: Path, folder: Path, width: int, *, dark: bool = False) -> Seen:
     """Open a copy of a page, which differs in a script that measures it and in the policy that would forbid scripts."""
     text = page.read_text(encoding="utf-8")
     policy = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', text)
@@ -72,6 +72,7 @@ def open_page(page: Path, folder: Path, width: int) -> Seen:
     frame.write_text(FRAME.replace("PAGE", copy.name).replace("WIDTH", str(width)), encoding="utf-8")
     result = run(
         folder,
+        f"--blink-settings=preferredColorScheme={0 if dark else 1}",
         "--allow-file-access-from-files",
         "--enable-logging=stderr",
         "--log-level=0",
@@ -86,6 +87,25 @@ def open_page(page: Path, folder: Path, width: int) -> Seen:
     return Seen(**values, console=console)
 
 
+def drive(page: Path, folder: Path, *scripts: str) -> list[object]:
+    """Load a copy of a page once for each script, one after the other in one browser; what the scripts return."""
+    text = page.read_text(encoding="utf-8")
+    policy = re.search(r'<meta http-equiv="Content-Security-Policy"[^>]*>', text)
+    assert policy is not None
+    copies = []
+    for number, script in enumerate(scripts):
+        copy = folder / f"driven-{number}.html"
+        inside = f"<script>document.body.dataset.found = JSON.stringify((() => {{ {script} }})());</script></body>"
+        copy.write_text(text.replace(policy[0], "").replace("</body>", inside), encoding="utf-8")
+        copies.append(copy.name)
+    frame = folder / "driven.html"
+    frame.write_text(DRIVER.replace("PAGES", json.dumps(copies)), encoding="utf-8")
+    result = run(folder, "--allow-file-access-from-files", "--dump-dom", frame.as_uri())
+    found = re.search(r'data-found="([^"]*)"', result.stdout)
+    assert found is not None, result.stdout[-2000:] + result.stderr[-2000:]
+    return [json.loads(each) for each in json.loads(html.unescape(found[1]))]
+
+
 def printed_pages(page: Path, folder: Path) -> int:
     """How many sheets a page takes on paper."""
     printed = folder / "printed.pdf"
@@ -93,6 +113,18 @@ def printed_pages(page: Path, folder: Path) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", printed.read_bytes()))
 
 
+DRIVER = """<!DOCTYPE html><title>driver</title><body><script>
+const pages = PAGES, found = [];
+const next = () => {
+  if (found.length === pages.length) { document.body.dataset.found = JSON.stringify(found); return; }
+  const inner = document.createElement("iframe");
+  inner.addEventListener("load", () => { found.push(inner.contentDocument.body.dataset.found); next(); });
+  inner.src = pages[found.length];
+  document.body.append(inner);
+};
+next();
+</script></body>
+"""
 FRAME = """<!DOCTYPE html><title>frame</title>
 <iframe id="inner" src="PAGE" style="width: WIDTHpx; height: 900px; border: 0"></iframe>
 <script>

@@ -7,10 +7,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
+from cgnn_cli.numerics.csr import row_of_entries
 
 NEAR_MISSES_AMONG = 20_000
 
@@ -20,7 +22,8 @@ class Neighbour:
     """One tie of a node i with a neighbour j: times both ways, r = c / (1/pi_i + 1/pi_j), and the weight j gets.
 
     Times are NaN where the walk does not reach the edge; the ratio is NaN too where pi is not known, and so are the
-    parts of c = popularity - direct - indirect where the artifact has none.
+    parts of c = popularity - direct - indirect where the artifact has none. Without commute times all these are NaN.
+    amount is the weight of the edge in the user's files.
     """
 
     id: str
@@ -34,6 +37,7 @@ class Neighbour:
     popularity: float = math.nan
     direct: float = math.nan
     indirect: float = math.nan
+    amount: float = 1.0
 
     def to_json(self) -> dict[str, Any]:
         """NaN has no place in JSON: null."""
@@ -66,8 +70,23 @@ def find_node(graph: Graph, name: str, where: str = "") -> int:
     raise DataError(f"{where}the graph has no node {shorten(name)} among its {len(ids):,}", hint)
 
 
-def explain_node(graph: Graph, times: CommuteTimes, dilap: Dilap | None, node: int) -> Neighbourhood:
+def _no_times(edges: csr_array) -> CommuteTimes:
+    """What a model without weights knows of the edges."""
+    unknown: Any = np.full(edges.nnz, math.nan)
+    names = ("hitting", "hitting_back", "commute", "weight_out", "weight_in")
+    return CommuteTimes(source=row_of_entries(edges), target=edges.indices, **dict.fromkeys(names, unknown))
+
+
+def _by_weight(row: Neighbour) -> tuple[Any, ...]:
+    weight = -1.0 if math.isnan(row.weight) else row.weight
+    commute = math.inf if math.isnan(row.commute) else row.commute
+    return -weight, commute, -row.amount, row.id
+
+
+def explain_node(graph: Graph, times: CommuteTimes | None, dilap: Dilap | None, node: int) -> Neighbourhood:
     """The out-neighbours of a node with `weight_out`, its in-neighbours with `weight_in`, each sorted by weight."""
+    adjacency = graph.edges
+    times = times or _no_times(adjacency)
     outgoing, incoming = np.flatnonzero(times.source == node), np.flatnonzero(times.target == node)
     out, into = times.target[outgoing], times.source[incoming]
     baseline = np.full(graph.node_count, np.nan)
@@ -93,10 +112,11 @@ def explain_node(graph: Graph, times: CommuteTimes, dilap: Dilap | None, node: i
                 ratio=float(ratio[place]),
                 **{name: math.nan if part is None else float(part[edge]) for name, part in parts.items()},
                 weight=float(weight[edge]),
+                amount=float(adjacency.data[edge]),
             )
             for place, (edge, other) in enumerate(zip(edges.tolist(), others.tolist(), strict=True))
         ]
-        return sorted(rows, key=lambda row: (-row.weight, math.isnan(row.commute), row.commute, row.id))
+        return sorted(rows, key=_by_weight)
 
     return Neighbourhood(
         id=str(ids[node]),

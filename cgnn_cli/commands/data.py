@@ -49,6 +49,7 @@ def register(app: typer.Typer) -> None:
     fields = import_parameters()
     command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields, extra=MEMORY_LIMIT)
     more, example = "Add edges and labels to a dataset of your own.", "cgnn data update mine --edges more.csv"
+    fields = [field.replace(default=None) if field.name == "edges" else field for field in fields]
     command(data, "update", update_dataset, group="data", help=more, example=example, fields=fields, extra=MEMORY_LIMIT)
     removed = "Remove a dataset of your own, and its graph where nothing else needs it."
     renamed = "Give a dataset of your own another name."
@@ -146,9 +147,12 @@ def update_dataset(
     from cgnn_cli.datasets.naming import check_own
 
     check_own(session.store, name)
+    given = _given(values)
+    if not given.keys() & {"edges", "labels", "features"}:
+        raise UsageError("there is nothing to add", "give --edges, --labels or --features")
     step = session.workspace.datasets().step(name)
     session.workspace.runner.obtain(step)
-    return _publish(session, name, _given(values), step)
+    return _publish(session, name, {"edges": None, **given}, step)
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +174,7 @@ def _publish(session: Session, name: str, given: dict[str, Any], before: Step | 
     graph = import_graph(ImportOptions(**given), earlier)
     step = graph_step(graph)
     roles = ("edges", "features", "labels", "splits")
-    source: dict[str, Any] = {role: str(given[role]) for role in roles if role in given}
+    source: dict[str, Any] = {role: str(given[role]) for role in roles if given.get(role)}
     session.store.check_writable("graph", "datasets")
     with session.store.pinned([("graph", each.key) for each in (step, before) if each]):
         found, hit = session.workspace.runner.obtain(step)

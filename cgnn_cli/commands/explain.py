@@ -1,4 +1,4 @@
-"""`cgnn explain`: one node, its neighbours, their times and weights, and what the model says about it."""
+"""`cgnn explain`: one node, what the model says about it and why, and its neighbours with times and weights."""
 
 from __future__ import annotations
 
@@ -15,13 +15,18 @@ from cgnn_cli.commands import console, options
 from cgnn_cli.commands.options import OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.output import check_output, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.starting import find_start
+from cgnn_cli.commands.starting import find_start, newest_run
 from cgnn_cli.errors import DataError, UpstreamError, UsageError
-from cgnn_cli.pipeline import is_after, plan, up_to
+from cgnn_cli.pipeline import Step, is_after, plan, up_to
 from cgnn_cli.store.outputs import write_output
+from cgnn_cli.workspace import MOST_LEFT_OUT
 
 PARTS = ("popularity", "direct", "indirect")
-FIGURE_HELP = "Also draw them, as .svg or .png."
+KINDS = (".svg", ".png", ".pdf")
+FIGURE_HELP = "Also draw the node among its neighbours, as .svg, .png or .pdf."
+CLASS_HELP = "Give the reasons for this class. Default: the predicted one."
+TRY_HELP = "Most neighbours to leave out in turn, the heaviest first."
+EDGES = {"to": "->", "from": "<-", "both": "<->", "none": "heard without an edge"}
 
 
 def register(app: typer.Typer) -> None:
@@ -29,9 +34,9 @@ def register(app: typer.Typer) -> None:
         app,
         "explain",
         explain,
-        help="One node: its neighbours with times and weights, and what the model says about it.",
-        brief="A node and its neighbours: times, weights, prediction. [green]cgnn explain NODE[/green]",
-        example="cgnn explain 17 --dataset demo --figure node17.svg",
+        help="One node: what the model says about it, what each neighbour adds to that, and their times and weights.",
+        brief="Why the model says what it says of a node. [green]cgnn explain NODE[/green]",
+        example="cgnn explain 17 --figure node17.svg",
         panel="Use the results",
         extra=options.config_parameters(*options.COMPUTE_WITHOUT_JOBS, *up_to("commute"), *options.DATASET_SECTIONS),
     )
@@ -42,38 +47,41 @@ def explain(
     node: Annotated[str, argument("NODE", "The node's id, exactly as in your files.")],
     dataset: options.Dataset = None,
     inputs: options.Input = None,
-    top: Annotated[int, option("--top", "Most neighbours to show in each direction.", min=1)] = 20,
+    about: Annotated[str | None, option("--class", CLASS_HELP, metavar="NAME")] = None,
+    top: Annotated[int, option("--top", "Most neighbours to show in each table.", min=1)] = 20,
+    most: Annotated[int, option("--try", TRY_HELP, min=0)] = MOST_LEFT_OUT,
     figure: Annotated[Path | None, option("--figure", FIGURE_HELP, OUTPUT_PANEL, metavar="FILE")] = None,
 ) -> Outcome:
-    """Table of the heaviest neighbours in each direction."""
+    """What the model says and why, then tables of the heaviest neighbours in each direction."""
     if figure is not None:
         _check_figure(figure)
         check_output(session, figure)
-    start = find_start(session, "train", inputs)
-    if is_after("commute", start.stage.name):
-        start = plan("commute", start, options.stage_configs(session.settings), ())
-    step = start.find("commute")
-    if step is None or "graph" not in step.inputs:
+    step = _start(session, inputs)
+    if (figure or about) and step.stage.name != "train" and not session.workspace.newest_training(weights=step):
+        flag = "--figure" if figure else "--class"
         raise UpstreamError(
-            f"{start.stage.name} {start.key[:12]} was made without commute times, or they are not in the store",
-            "name a commute artifact with --input, or a --dataset",
+            f"{flag} is about what a model says, and none was trained with these weights",
+            "`cgnn run` trains one; leave the options of stages out to take the run made last",
         )
-    explanation = session.workspace.explain(step, node, start.find("train"))
+    explanation = session.workspace.explain(step, node, about, most)
     ((header, hit),) = session.workspace.obtain(step)
-    found, prediction = explanation.neighbourhood, explanation.prediction
+    found, reasons = explanation.neighbourhood, explanation.reasons
     for note in explanation.notes:
         session.talker.note(note)
+    if reasons is None:
+        session.talker.note("no reasons: no model was trained with these weights; `cgnn run` trains one")
+    elif untried := [reason for reason in reasons.neighbours if reason.adds is None and reasons.hear]:
+        session.talker.note(
+            f"{len(untried):,} of {len(reasons.neighbours):,} neighbours were not left out in turn, only the "
+            f"{reasons.tried} heaviest; --try sets how many"
+        )
     if figure is not None:
-        if not found.out and not found.into:
-            raise DataError(f"{found.id} has no neighbours, so there is nothing to draw", "leave --figure out")
-        from cgnn_cli.report.neighbour_figure import draw_neighbours
-
-        write_output(figure, draw_neighbours(found, figure.suffix.lower()[1:], top=top))
-        session.talker.say(f"figure: {figure}")
+        _draw(session, figure, reasons)
     summary = {
         "node": found.id,
         "label": found.label,
-        "prediction": prediction,
+        "prediction": None if reasons is None else _prediction(reasons, explanation.train_key),
+        "reasons": None if reasons is None else reasons.to_json(),
         "out": [row.to_json() for row in found.out[:top]],
         "in": [row.to_json() for row in found.into[:top]],
         "out_count": len(found.out),
@@ -83,34 +91,105 @@ def explain(
     }
     path = step.file or session.store.path(header.stage, header.key)
     outcome = Outcome.of_artifact(path, header, hit=hit, summary=summary)
-    outcome.text = _text(found, prediction, top)
+    outcome.text = _text(found, reasons, top, timed=step.find("commute") is not None)
     return outcome
+
+
+def _start(session: Session, inputs: list[Path] | None) -> Step:
+    """The run made last, of all or on the dataset; or times, where options or a file name some, or there is no run."""
+    named = any(session.settings.given_in(stage) for stage in up_to("commute"))
+    if not (inputs or named or session.settings.preset):
+        dataset = session.settings.value("dataset")
+        graph = find_start(session, "eval", None).find("graph") if dataset else None
+        if trained := newest_run(session, graph):
+            return trained
+    start = find_start(session, "train", inputs)
+    if is_after("commute", start.stage.name):
+        start = plan("commute", start, options.stage_configs(session.settings), ())
+    return start
 
 
 def _check_figure(path: Path) -> None:
     """Fail before anything is computed."""
-    if path.suffix.lower() not in (".svg", ".png"):
-        raise UsageError(f"--figure {path}: figures are written as .svg or .png", "give the file one of these endings")
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise UsageError(f"--figure {path}: figures are written as {', '.join(KINDS)}", "give the file such an ending")
+    if kind == ".svg":
+        return
     if find_spec("matplotlib") is None:
-        raise UsageError("--figure needs matplotlib, which is not installed", "pip install 'cgnn[plot]'")
+        hint = "pip install 'cgnn[plot]', or write .svg"
+        raise UsageError(f"--figure {path} needs matplotlib, which is not installed", hint)
 
 
-def _text(found: Any, prediction: dict[str, Any] | None, top: int) -> Any:
-    lines = [found.id + (f", label {found.label}" if found.label else "")]
-    if prediction:
-        models = "the model" if prediction["models"] == 1 else f"the mean of {prediction['models']} models"
-        seen = prediction["trained_on_it"]
-        known = f", {seen} of which trained on its label" if seen else ""
-        probability = f"with probability {prediction['probability']:.3f}"
-        lines.append(f"predicted {prediction['class']} {probability} by {models}{known}")
+def _draw(session: Session, figure: Path, reasons: Any) -> None:
+    from cgnn_cli.report.neighbour_figure import draw_neighbours
+
+    if not reasons.neighbours:
+        raise DataError(f"{reasons.id} has no neighbours, so there is nothing to draw", "leave --figure out")
+    write_output(figure, draw_neighbours(reasons, figure.suffix.lower()[1:]))
+    session.talker.say(f"figure: {figure}")
+
+
+def _prediction(reasons: Any, train_key: str | None) -> dict[str, Any]:
+    return {
+        "class": reasons.predicted,
+        "probability": round(reasons.probabilities[reasons.predicted], 6),
+        "models": reasons.models,
+        "trained_on_it": reasons.trained_on_it,
+        "train_key": train_key,
+    }
+
+
+def _text(found: Any, reasons: Any, top: int, *, timed: bool) -> Any:
+    lines: list[str | Table] = [found.id + (f", label {found.label}" if found.label else "")]
+    if reasons is not None:
+        lines += [*_said(reasons), *_reasons(reasons, top, timed=timed)]
     if not found.out and not found.into:
-        lines.append("no neighbours: no edge leads from it or to it, so it hears only itself")
-        return Group(*lines)
-    tables: list[str | Table] = []
+        return Group(*lines, "no neighbours: no edge leads from it or to it, so it hears only itself")
     for title, rows in (("out-neighbours, by weight", found.out), ("in-neighbours, by weight", found.into)):
-        none = f"no {title.split(',')[0]}"
-        tables.append(_table(title, rows[:top], rest=len(rows) - top) if rows else none)
-    return Group(*lines, *tables)
+        if timed:
+            none = f"no {title.split(',')[0]}"
+            lines.append(_table(title, rows[:top], rest=len(rows) - top) if rows else none)
+    return Group(*lines)
+
+
+def _said(reasons: Any) -> list[str]:
+    """The prediction, in words."""
+    models = "the model" if reasons.models == 1 else f"the mean of {reasons.models} models"
+    seen = reasons.trained_on_it
+    known = f", {seen} of which trained on its label" if seen and reasons.models > 1 else ""
+    known = ", which was trained on its label" if seen and reasons.models == 1 else known
+    said = f"predicted {reasons.predicted} with probability {reasons.probabilities[reasons.predicted]:.3f} by {models}"
+    others = [pair for pair in reasons.probabilities.items() if pair[0] != reasons.predicted]
+    others.sort(key=lambda pair: -pair[1])
+    more = f", and {len(others) - 4} more" if len(others) > 4 else ""
+    listed = ", ".join(f"{name} {value:.3f}" for name, value in others[:4]) + more
+    return [said + known, *([f"other classes: {listed}"] if others else []), reasons.of_neighbours]
+
+
+def _reasons(reasons: Any, top: int, *, timed: bool) -> list[str | Table]:
+    """What each neighbour adds, in a table."""
+    if not reasons.neighbours:
+        return []
+    if not reasons.hear:
+        return ["this model takes no messages: neighbours play no part in what it says"]
+    from cgnn_cli.report.neighbourhood import points
+
+    amounts = any(reason.amount not in (1, 2) and reason.edge != "none" for reason in reasons.neighbours)
+    columns = ["adds", "without it", *["amount"] * amounts, *["weight", "commute"] * timed]
+    table = Table("neighbour", "class", "edge", *map(console.figure, columns))
+    table.title = f"what each neighbour adds to the probability of {reasons.about}, in points: left out in turn"
+    table.title_justify = "left"
+    for reason in reasons.neighbours[:top]:
+        shown = reason.label or f"{reason.predicted}? {reason.probability:.2f}"
+        without = "-" if reason.adds is None else f"{reasons.probability - reason.adds:.3f}"
+        numbers = [points(reason.adds), without, *[_time(reason.amount)] * amounts]
+        numbers += [_weight(reason.weight), _time(reason.commute)] * timed
+        table.add_row(reason.id, shown, EDGES[reason.edge], *numbers)
+    rest = len(reasons.neighbours) - top
+    table.caption = "class with a question mark: predicted" + (f"; and {rest:,} more" if rest > 0 else "")
+    table.caption_justify = "left"
+    return [table]
 
 
 def _table(title: str, rows: list[Any], *, rest: int) -> Any:
@@ -140,4 +219,6 @@ def _ratio(value: float) -> str:
 
 
 def _weight(value: float) -> str:
+    if math.isnan(value):
+        return "-"
     return f"{value:.4f}" if value >= 1e-4 or value == 0 else f"{value:.0e}"

@@ -83,6 +83,11 @@ class SamplingOptions(StackOptions):
     def unread(self) -> set[str]:
         return super().unread() | (set() if self.batch_nodes else {"fanout"})
 
+    @property
+    def reach(self) -> int | None:
+        """A layer takes messages once; nodes could not be sampled otherwise."""
+        return self.layers
+
     def check(self) -> None:
         super().check()
         if self.batch_norm and self.batch_nodes:

@@ -7,10 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.report.style import Picture
 from cgnn_cli.report.table import Table, escape_latex, escape_markdown
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 LATEX_MARKS = {  # of the template, since LaTeX is full of braces
     "block_start_string": "<%",
@@ -90,12 +93,24 @@ def to_latex(page: Page) -> str:
     return _render("page.tex", page, keep_trailing_newline=True, **LATEX_MARKS)
 
 
-def _render(template: str, page: Page, **syntax: Any) -> str:
+def template(name: str, filters: dict[str, Any]) -> Any:
+    """A template of this folder, which escapes all that it is given."""
+    environment = _environment(autoescape=True)
+    environment.filters.update(filters)
+    return environment.get_template(name)
+
+
+def _environment(**syntax: Any) -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
 
     loader = PackageLoader("cgnn_cli", "report")
-    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **syntax)
+    return Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **syntax)
+
+
+def _render(name: str, page: Page, **syntax: Any) -> str:
+    from markupsafe import Markup
+
+    environment = _environment(**syntax)
     environment.tests.update(
         paragraph=lambda block: isinstance(block, str),
         table=lambda block: isinstance(block, Table),
@@ -109,4 +124,4 @@ def _render(template: str, page: Page, **syntax: Any) -> str:
         taken[name] += 1
         return name if taken[name] == 1 else f"{name}:{taken[name]}"
 
-    return environment.get_template(template).render(page=page, label=label)
+    return environment.get_template(name).render(page=page, label=label)

@@ -84,9 +84,10 @@ def styled_drawing(width: float, height: float) -> Iterator[Drawing]:
 
 
 def save_drawing(drawing: Drawing, kind: str, background: str = "white") -> bytes:
-    """The drawing as `svg` or `png`, with nothing in it that differs from run to run."""
+    """The drawing as `svg`, `png` or `pdf`, with nothing in it that differs from run to run."""
     image = io.BytesIO()
-    metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    told = {"svg": ("Date", "Creator"), "png": ("Software",), "pdf": ("CreationDate", "Creator", "Producer")}
+    metadata: Any = dict.fromkeys(told[kind])
     drawing.savefig(image, format=kind, dpi=150, facecolor=background, metadata=metadata)
     return image.getvalue()
 

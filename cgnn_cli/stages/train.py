@@ -288,6 +288,13 @@ def forward(
     if not config.learns:
         scores = torch.from_numpy(solved_scores(checkpoint.fit(split).weights, config)).to(device)
         return Output(scores, scores)
+    return trained_task(graph, operators, checkpoint, config, split, device).output()
+
+
+def trained_task(
+    graph: Graph, operators: Operators, checkpoint: Checkpoint, config: TrainConfig, split: int, device: torch.device
+) -> Task:
+    """A trained model with its input, in evaluation mode."""
     weights = dict(checkpoint.fit(split).weights)
     walk = LabelWalk(weights.pop(WEIGHTS)) if config.label_walk else None
     task = assembled(graph, operators, config, split, device, walk)
@@ -300,4 +307,4 @@ def forward(
             )
     task.network.load_state_dict(_as_tensors(weights))
     task.network.eval()
-    return task.output()
+    return task

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -107,6 +108,7 @@ def test_a_node_without_neighbours(friends: FrontDoor) -> None:
     found = summary(friends, "gus", "--dataset", "friends")
     assert found["out"] == found["in"] == [] and found["label"] is None
     assert "no neighbours" in friends.ok("explain", "gus", "--dataset", "friends").out
+    friends.ok("train", "--dataset", "friends", *LEARNING, "-q")
     assert "nothing to draw" in friends.fails(3, "explain", "gus", "--dataset", "friends", "--figure", "a.svg")
     assert not Path("a.svg").exists()
 
@@ -121,7 +123,7 @@ def test_edges_outside_the_walk_have_no_times(friends: FrontDoor) -> None:
     found = summary(friends, "dan", *options)
     (row,) = (row for row in found["out"] if row["id"] == "eve")
     assert (row["hitting"], row["commute"], row["ratio"], row["weight"]) == (None, None, None, 0)
-    text = friends.ok("explain", "dan", *options, "--figure", "dan.svg").out
+    text = friends.ok("explain", "dan", *options).out
     assert any("eve" in line and " - " in line for line in text.splitlines())
     assert found["out"][-1]["id"] == "eve"
 
@@ -138,9 +140,68 @@ def test_prediction_of_the_models_that_use_these_weights(friends: FrontDoor) -> 
     assert f"predicted {row[1]}" in friends.ok("explain", "ann", "--input", trained["artifact"]).out
 
 
-def test_a_model_without_weights_explains_nothing(friends: FrontDoor) -> None:
-    trained = friends.ok("train", "--dataset", "friends", "--model", "dirgnn", *LEARNING, "-q").path
-    assert "without commute times" in friends.fails(4, "explain", "ann", "--input", trained)
+def test_a_model_without_weights_has_reasons_and_no_times(friends: FrontDoor) -> None:
+    friends.ok("train", "--dataset", "friends", "--model", "dirgnn", *LEARNING, "-q")
+    result = friends.ok("explain", "ann")
+    assert "taking the run made last: dirgnn on friends, 1 split" in result.err
+    assert "adds to the probability" in result.out and "commute" not in result.out
+    found = summary(friends, "ann")
+    assert {row["id"]: row["edge"] for row in found["reasons"]["neighbours"]} == {
+        "bob": "both",
+        "cat": "both",
+        "dan": "from",
+    }
+    assert found["out"][0]["commute"] is None and any(row["adds"] for row in found["reasons"]["neighbours"])
+
+
+def test_a_model_without_messages_says_so(friends: FrontDoor) -> None:
+    friends.ok("train", "--dataset", "friends", "--model", "mlp", *LEARNING, "-q")
+    assert "neighbours play no part" in friends.ok("explain", "ann", "--figure", "a.svg").out
+    assert all(row["adds"] is None for row in summary(friends, "ann")["reasons"]["neighbours"])
+    friends.ok("run", "--dataset", "friends", "--model", "absorption", "--no-compare", "-q")
+    assert "neighbours play no part" in friends.ok("explain", "ann").out
+
+
+def test_the_run_made_last_is_taken(friends: FrontDoor) -> None:
+    assert "no model was trained" in friends.ok("explain", "ann", "--dataset", "friends").err
+    friends.ok("run", "--dataset", "friends", *LEARNING, "--no-compare", "-q")
+    other = friends.ok("train", "--dataset", "demo", "--split", 0, *LEARNING, "--json").json["key"]
+    last = friends.ok("explain", "5", "--json")
+    assert last.json["key"] == other and "taking the run made last: cgnn on demo" in last.err
+    assert friends.ok("explain", "ann", "--dataset", "friends", "--json").json["key"] != other
+    assert not any("fit" in line for line in last.err.splitlines())
+
+
+def test_another_class_and_a_bound_on_what_is_tried(friends: FrontDoor) -> None:
+    friends.ok("train", "--dataset", "friends", *LEARNING, "-q")
+    red, blue = (summary(friends, "dan", "--class", name)["reasons"] for name in ("red", "blue"))
+    assert red["about"] == "red" and math.isclose(sum(red["probabilities"].values()), 1, abs_tol=1e-6)
+    assert red["tried"] == 3 and red["probabilities"] == blue["probabilities"]
+    added = [{row["id"]: row["adds"] for row in each["neighbours"]} for each in (red, blue)]
+    assert all(math.isclose(added[0][name], -added[1][name], abs_tol=1e-6) for name in added[0])
+    first = friends.ok("explain", "dan", "--try", 1)
+    assert "were not left out in turn, only the 1 heaviest" in first.err and "not tried" in first.out
+
+
+def test_amounts_are_shown(cgnn: FrontDoor) -> None:
+    Path("e.csv").write_text("payer,payee,amount\na,b,10\nb,c,250.5\nc,a,3\na,c,7\nd,a,2\n")
+    Path("l.csv").write_text("id,label\na,ok\nb,fraud\nc,ok\nd,ok\n")
+    Path("s.csv").write_text("id,split\na,train\nb,train\nc,val\nd,test\n")
+    files_given = ("--edges", "e.csv", "--weight-column", "amount", "--labels", "l.csv", "--splits", "s.csv")
+    cgnn.ok("data", "import", "pay", *files_given, "-q")
+    cgnn.ok("train", "--dataset", "pay", *LEARNING, "-q")
+    assert "amount" in cgnn.ok("explain", "c").out
+    rows = {row["id"]: row for row in summary(cgnn, "c")["reasons"]["neighbours"]}
+    assert rows["b"]["amount"] == 250.5 and rows["a"]["amount"] == 10 and rows["a"]["edge"] == "both"
+
+
+def test_reasons_that_cannot_be_given(friends: FrontDoor) -> None:
+    for options in (("--figure", "a.svg"), ("--class", "red")):
+        said = friends.fails(4, "explain", "ann", "--dataset", "friends", *options)
+        assert f"{options[0]} is about what a model says" in said
+    friends.ok("train", "--dataset", "friends", *LEARNING, "-q")
+    assert "no class green" in friends.fails(2, "explain", "ann", "--class", "green")
+    assert "no node 'nix'" in friends.fails(3, "explain", "nix")
 
 
 def test_without_the_walk_there_is_no_ratio(friends: FrontDoor) -> None:
@@ -161,8 +222,9 @@ def test_torch_is_imported_only_for_a_prediction(friends: FrontDoor) -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "False"
 
 
-@pytest.mark.parametrize(("name", "magic"), [("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG")])
+@pytest.mark.parametrize(("name", "magic"), [("a.svg", b"<?xml"), ("a.PNG", b"\x89PNG"), ("a.pdf", b"%PDF")])
 def test_figure(friends: FrontDoor, name: str, magic: bytes) -> None:
+    friends.ok("train", "--dataset", "friends", *LEARNING, "-q")
     found = summary(friends, "ann", "--dataset", "friends", "--figure", name)
     assert found["figure"] == name
     first = Path(name).read_bytes()
@@ -174,15 +236,23 @@ def test_figure(friends: FrontDoor, name: str, magic: bytes) -> None:
 def test_figure_of_awkward_ids(cgnn: FrontDoor) -> None:
     """Names that a drawing or markup language would take for its own."""
     Path("edges.csv").write_text("$x_$,[bold]\n[bold],$x_$\n$x_$,\u6f22\u5b57\n\u6f22\u5b57,$x_$\n$x_$," + "z" * 99)
-    cgnn.ok("data", "import", "odd", "--edges", "edges.csv", "--no-header", "-q")
-    result = cgnn.ok("explain", "$x_$", "--dataset", "odd", "--figure", "odd.svg")
-    assert "[bold]" in result.out and "\u6f22\u5b57" in result.out
-    assert "Warning" not in result.err and Path("odd.svg").exists()
+    Path("labels.csv").write_text("$x_$,<b>\n[bold],a&b\n\u6f22\u5b57,<b>\n" + "z" * 99 + ",<b>")
+    Path("splits.csv").write_text("$x_$,train\n[bold],train\n\u6f22\u5b57,val\n" + "z" * 99 + ",test")
+    given = ("--edges", "edges.csv", "--no-header", "--labels", "labels.csv", "--splits", "splits.csv")
+    cgnn.ok("data", "import", "odd", *given, "-q")
+    cgnn.ok("train", "--dataset", "odd", *LEARNING, "-q")
+    for name in ("odd.svg", "odd.png", "odd.pdf"):
+        result = cgnn.ok("explain", "$x_$", "--figure", name)
+        assert "[bold]" in result.out and "\u6f22\u5b57" in result.out
+        assert "Warning" not in result.err and Path(name).exists()
+    drawn = ElementTree.parse("odd.svg")
+    words = [element.text for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"[bold]", "\u6f22\u5b57", "z" * 10 + "\u2026", "<b>", "a&b"} <= set(words)
 
 
 def test_figure_errors_come_before_any_work(friends: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert ".svg or .png" in friends.fails(2, "explain", "ann", "--dataset", "friends", "--figure", "a.pdf")
+    assert ".svg, .png, .pdf" in friends.fails(2, "explain", "ann", "--dataset", "friends", "--figure", "a.gif")
     friends.fails(2, "explain", "ann", "--dataset", "friends", "--figure", "missing/a.svg")
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said = friends.fails(2, "explain", "ann", "--dataset", "friends", "--solver", "exact", "--figure", "a.svg")
+    said = friends.fails(2, "explain", "ann", "--dataset", "friends", "--solver", "exact", "--figure", "a.png")
     assert "pip install 'cgnn[plot]'" in said

@@ -14,7 +14,7 @@ def test_the_catalogue_is_complete() -> None:
 
 
 def test_the_paper_s_graphs_are_told_from_the_others() -> None:
-    """Only these have the paper's figures and settings; experiments but the one on all graphs take no others unasked."""
+    """Only these have the paper's figures and settings; but for `where`, experiments take no others unasked."""
     own = {name for name, benchmark in BENCHMARKS.items() if benchmark.in_paper}
     assert own == set(ALL) == {name for name, benchmark in BENCHMARKS.items() if benchmark.settings}
     assert {"film", "texas", "wisconsin", "cornell", "cora"} <= BENCHMARKS.keys() - own

@@ -52,7 +52,7 @@ def computed() -> set[str]:
         (2, "nix/x.csv", ("predict", "--output", "nix/x.csv")),
         (2, "nix/x.npz", ("predict", "--output", "x.csv", "--embeddings", "nix/x.npz")),
         (2, "nix/x.svg", ("explain", "0", "--figure", "nix/x.svg")),
-        (2, ".svg or .png", ("explain", "0", "--figure", "x.pdf")),
+        (2, ".svg, .png, .pdf", ("explain", "0", "--figure", "x.gif")),
         (3, "no node 'nix'", ("explain", "nix")),
         (3, "nix.csv", ("commute", "--pairs", "nix.csv")),
         (3, "'nix' is no node", ("commute", "--pairs", "pairs.csv")),

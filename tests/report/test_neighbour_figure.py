@@ -1,17 +1,14 @@
-"""The figure of `cgnn explain`: what is written on it."""
+"""The figure of `cgnn explain`: what is drawn and written on it, and that nothing lies on anything else."""
 
-import math
+import itertools
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
-from cgnn_cli.analysis.explanation import Neighbour, Neighbourhood
-from cgnn_cli.report.neighbour_figure import draw_neighbours
-
-OUT = [Neighbour(f"n{k} $x_1$", None, k == 0, 0.01 * 10.0**k, 0.02, 0.1 * 10.0**k, 0.5, 1 / (k + 1)) for k in range(5)]
-OUTSIDE = Neighbour(
-    "a name of more letters than there is room for", None, False, math.nan, math.nan, math.nan, math.nan, 0
-)
+from cgnn_cli.report.neighbour_figure import draw_neighbours, to_svg
+from cgnn_cli.report.neighbourhood import MOST, cut, lay_out, points
+from tests.report.test_review_page import HOSTILE, reasons
 
 
 @pytest.fixture
@@ -27,18 +24,43 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     return figures
 
 
-def test_names_are_written_as_they_are_and_ticks_are_numbers(drawn: list[Figure]) -> None:
-    draw_neighbours(Neighbourhood("me", "red", OUT, [OUTSIDE]), "svg", top=3)
-    weights, times, into, outside = drawn[0].axes
-    assert [label.get_text() for label in weights.get_yticklabels()] == [f"n{k} $x_1$" for k in range(3)]
-    assert weights.get_title(loc="left") == "5 out-neighbours, the 3 heaviest"
-    labels = [label.get_text() for label in times.get_xticklabels()]
-    assert "10" in labels and not any("$" in label for label in labels)
-    assert times.get_xlim() == outside.get_xlim(), "one range for both directions"
-    assert [text.get_text() for text in outside.texts] == ["outside the walk"]
-    assert into.get_yticklabels()[0].get_text().endswith("\u2026")
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 9, 10, 30])
+def test_no_words_lie_on_others_or_outside(drawn: list[Figure], count: int) -> None:
+    draw_neighbours(reasons("Account 17", tuple(f"{k} Wolverhampton" for k in range(count))), "png")
+    axes: Any = drawn[0].axes[0]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    for first, second in itertools.combinations(boxes, 2):
+        assert not first.overlaps(second)
+    width, height = drawn[0].get_size_inches() * drawn[0].dpi
+    assert all(box.x0 >= 0 and box.x1 <= width and box.y0 >= 0 and box.y1 <= height for box in boxes)
 
 
-def test_a_direction_without_neighbours_is_left_out(drawn: list[Figure]) -> None:
-    assert draw_neighbours(Neighbourhood("me", None, OUT, []), "png", top=9) == b"png"
-    assert len(drawn[0].axes) == 2
+def test_marks_and_arrows_say_class_influence_and_direction() -> None:
+    found = lay_out(reasons("17", ("a", "b", "c", "d")), with_title=False)
+    middle, *around = found.marks
+    assert [mark.known for mark in around] == [False, True, True, False] and not middle.known
+    assert around[0].colour == around[2].colour == middle.colour != around[1].colour
+    assert [len(arrow.heads) for arrow in found.arrows] == [1, 1, 2, 0]
+    widths = [arrow.width for arrow in found.arrows]
+    assert widths == sorted(widths, reverse=True) and widths[0] > 3 * widths[3]
+    assert [arrow.dashed for arrow in found.arrows] == [False] * 4
+    assert lay_out(reasons("17", tuple("abcdefg")), with_title=False).arrows[5].dashed
+
+
+def test_the_title_is_a_sentence_and_the_rest_is_counted() -> None:
+    found = reasons("17", tuple(f"n{k}" for k in range(30)))
+    assert found.sentence == "17 is predicted fraud (90 %): 15 of its 23 neighbours are fraud"
+    words = " ".join(word.text for word in lay_out(found, with_title=True).words)
+    assert found.sentence in words and f"Neighbours that are not drawn: {30 - MOST}." in words
+    assert reasons("17", ()).sentence.endswith("it has no neighbours")
+
+
+def test_hostile_names_are_escaped_and_short() -> None:
+    svg = to_svg(lay_out(reasons(HOSTILE[0], HOSTILE), with_title=True), alone=True)
+    assert "<script" not in svg and "<img" not in svg and "\u202e" not in svg and "x" * 20 not in svg
+    assert cut("\u6f22\u5b57" * 9, 11) == "\u6f22\u5b57" * 2 + "\u2026" and cut("short", 11) == "short"
+
+
+def test_points_of_a_hundred() -> None:
+    shown = {0.031: "+3.1", -0.2: "-20.0", 0.0: "0", 1e-9: "~0", -0.0004: "-0.04", None: "not tried"}
+    assert [points(value) for value in shown] == list(shown.values())

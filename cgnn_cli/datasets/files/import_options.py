@@ -22,7 +22,7 @@ class ImportOptions(StageConfig):
 
     stage: ClassVar[str] = "import"
 
-    edges: Path = option(
+    edges: Path | None = option(
         MISSING, "CSV, TSV or whitespace text (also .gz), Parquet, .npy, or scipy .npz.", panel=FILES, shown=False
     )
     features: Path | None = option(None, "CSV or Parquet with an id column, .npy, or sparse .npz.", panel=FILES)

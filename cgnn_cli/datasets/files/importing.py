@@ -16,7 +16,7 @@ from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, 
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.files.times import first_times, parse_moment
-from cgnn_cli.datasets.files.updating import with_edges_before, with_features_before, with_labels_before
+from cgnn_cli.datasets.files.updating import no_edges, with_edges_before, with_features_before, with_labels_before
 from cgnn_cli.datasets.splits import (
     DEFAULT_RATIO,
     DEFAULT_VALIDATION,
@@ -83,17 +83,10 @@ def _read_files(
     options: ImportOptions, reading: Reading, before: Graph | None
 ) -> tuple[EdgeList, NodeValues | None, NodeValues | None]:
     """Edges, labels and features as they are in the files."""
-    edges = read_edges(
-        options.edges,
-        EdgeColumns(
-            options.source_column,
-            options.target_column,
-            options.weight_column,
-            options.time_column,
-            options.train_before,
-        ),
-        reading,
+    columns_of_edges = EdgeColumns(
+        options.source_column, options.target_column, options.weight_column, options.time_column, options.train_before
     )
+    edges = no_edges() if options.edges is None else read_edges(options.edges, columns_of_edges, reading)
     if options.relabel:
         edges = relabelled(edges)
     if before is not None:

@@ -17,6 +17,11 @@ from cgnn_cli.graph import Graph
 BEFORE = Path("the graph so far")
 
 
+def no_edges() -> EdgeList:
+    """The edges of an update that adds only labels or features."""
+    return EdgeList(BEFORE, _column([]), _column([]), weight=np.empty(0))
+
+
 def with_edges_before(before: Graph, edges: EdgeList, *, counted: bool) -> EdgeList:
     """The edges of both; each edge of the earlier graph is one row. counted: new rows weigh 1."""
     if before.is_weighted and edges.weight is None and not counted:

@@ -50,6 +50,10 @@ class CgnnConfig(TwoWayOptions, SteppingOptions, SimilarityOptions, SamplingOpti
     def numbers_a_node(self) -> int:
         return self.numbers_of_perceptron() if self.propagation == "ppr" else super().numbers_a_node()
 
+    @property
+    def reach(self) -> int | None:
+        return self.propagation_steps if self.propagation == "ppr" else super().reach
+
     def unread(self) -> set[str]:
         unread = super().unread() | ({"self_share"} if self.combine == "sum" else set())
         if self.propagation == "layers":
