@@ -123,7 +123,7 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     if not train.learns:
         return _needed(inputs, _walk_to_classes(graph))
     nodes, numbers = graph.node_count, numbers_of_a_node(graph, train)
-    kept = _operator_entries(inputs)
+    kept = _operator_entries(inputs, train)
     panels, work = nodes * numbers * _piling_up(nodes, graph, train), float(kept * (12 + 4 * train.numbers_an_entry()))
     if isinstance(train, SamplingOptions) and train.batch_nodes:
         ways = 2 if train.resolved_direction == "both" else 1
@@ -139,7 +139,7 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     graph, train = inputs["graph"], config.train
     if not train.learns:
         return _needed(inputs, 8 * graph.node_count * graph.class_count + 40 * graph.node_count)
-    kept, width = _operator_entries(inputs), getattr(train, "width", graph.class_count)
+    kept, width = _operator_entries(inputs, train), getattr(train, "width", graph.class_count)
     joined = train.layers if getattr(train, "jumping_knowledge", "none") != "none" else 0
     branch = 3 * train.branch_hidden if train.has_branch else 0
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
@@ -166,8 +166,10 @@ def numbers_of_a_node(graph: Graph, train: TrainConfig) -> int:
     return train.numbers_a_node() + graph.class_count * (8 + 2 * getattr(train, "propagation_steps", 0))
 
 
-def _operator_entries(inputs: dict[str, Any]) -> int:
-    return sum(int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
+def _operator_entries(inputs: dict[str, Any], train: TrainConfig) -> float:
+    """Of the operators that are propagated over at a time."""
+    entries = (int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
+    return train.share_in_use * sum(entries)
 
 
 def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> int:

@@ -8,16 +8,21 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
+from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, read_features, read_labels
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, DEFAULT_VALIDATION, parse_ratio, per_class_splits, ratio_splits
 from cgnn_cli.graph import Graph, byte_strings
+from cgnn_cli.resources import allowed_memory, check_memory
+
+RELIEF = "leave out what is not needed, or use a machine with more memory"
 
 
 def import_graph(options: ImportOptions) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how."""
+    check_memory("graph", import_memory(options), allowed_memory(), RELIEF)
     reading = Reading(options.header, options.comment)
     columns = EdgeColumns(options.source_column, options.target_column, options.weight_column)
     edges = read_edges(options.edges, columns, reading)
