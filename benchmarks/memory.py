@@ -268,7 +268,8 @@ def written_files(case: Import, folder: Path, edges: int, shape: str) -> ImportO
             continue
         with pa.output_stream(path, compression="detect") as stream:
             csv.write_csv(table, stream, csv.WriteOptions(quoting_style="none"))
-    return ImportOptions(**{role: folder / f"{role}.{case.kind}" for role in tables})
+    features = folder / f"features.{case.kind}" if case.features else None
+    return ImportOptions(edges=folder / f"edges.{case.kind}", features=features)
 
 
 class Helpers:
