@@ -5,7 +5,7 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak lint bench bench-commute bench-training bench-memory tune reproduction docs slow clean
+.PHONY: demo test soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -45,6 +45,12 @@ tune: .venv/installed
 	$(BIN)/python benchmarks/tune.py --data $(or $(DATA),$(CGNN_TEST_DATA)) $(if $(STORE),--store $(STORE)) \
 	  $(if $(MINUTES),--max-minutes $(MINUTES))
 
+# the same: docs/where-it-helps.md and the results behind it
+where: .venv/installed
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/where.py --data $(or $(DATA),$(CGNN_TEST_DATA)) \
+	  $(if $(STORE),--store $(STORE)) $(if $(MINUTES),--max-minutes $(MINUTES))
+	$(BIN)/python docs/make_where.py
+
 # the same, and NAMES="rank ppr": docs/results/NAME of every experiment of `cgnn reproduce --list`, each within MINUTES
 reproduction: .venv/installed
 	for name in $(or $(NAMES),datasets table1 directed-undirected ppr sym rank rewiring-commute rewiring-density \
@@ -57,6 +63,7 @@ docs: .venv/installed
 	$(BIN)/python docs/make_reference.py
 	$(BIN)/python docs/make_reliability.py
 	$(BIN)/python docs/make_figures.py
+	$(BIN)/python docs/make_where.py
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cgnn needs Python 3.11 or newer")'

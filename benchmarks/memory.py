@@ -126,6 +126,7 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model": "gcn", "degree_features": True},
     {"model": "gcn", "encoding": "laplacian"},
     {"model": "gcn", "encoding": "head-start"},
+    {"model": "gcn", "label_walk": True},
     {"model": "absorption"},
 )
 LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})

@@ -16,6 +16,7 @@ from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.importing import import_graph
 from cgnn_cli.datasets.forms import variant
 from cgnn_cli.datasets.from_networkx import graph_from_networkx
+from cgnn_cli.datasets.generated import TITLES, generate
 from cgnn_cli.datasets.registry import settled
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, ratio_splits
 from cgnn_cli.datasets.upstream.reading import read_benchmark
@@ -35,10 +36,10 @@ from cgnn_cli.workspace import Workspace
 
 
 def load_dataset(name: str, config: GraphConfig | None = None, source: SourceConfig | None = None) -> Graph:
-    """The demo graph or a benchmark graph, whose files are downloaded and verified where they are missing."""
-    if name != "demo" and name not in BENCHMARKS:
-        raise UsageError(f"unknown dataset {name!r}", f"known: demo, {', '.join(BENCHMARKS)}")
-    graph = demo_graph() if name == "demo" else read_benchmark(name, source or SourceConfig())
+    """A graph that the package makes, or a benchmark graph, whose files are downloaded and verified where missing."""
+    if name not in (known := (*TITLES, *BENCHMARKS)):
+        raise UsageError(f"unknown dataset {name!r}", f"known: {', '.join(known)}")
+    graph = generate(name) if name in TITLES else read_benchmark(name, source or SourceConfig())
     return variant(graph, settled(name, config or GraphConfig()))
 
 

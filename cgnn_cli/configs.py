@@ -16,8 +16,10 @@ from cgnn_cli.solver_table import PAPER_RANK, PARTS_STEPS, SOLVERS, describe_sol
 
 LARGEST_SEED = 2**32 - 1
 Encoding = Literal["auto", "none", "structural", "degrees", "laplacian", "head-start", "adjacency"]
-UNSCALED = ("affinity", "none")  # proximities without a scale
+CLOSENESS = ("affinity", "neighbours")  # proximities of what grows with closeness, as times do not
+UNSCALED = (*CLOSENESS, "none")  # proximities without a scale
 ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
+WALK_OPTIONS = ("label_walk", "walk_direction", "death_rate")
 STRUCTURAL_NOTE = "no features given: structural ones are used"
 
 
@@ -33,7 +35,8 @@ def option(default: Any, help: str, **limits: Any) -> Any:
 class Facts:
     """What defaults depend on, known before anything is computed.
 
-    features: where those of the graph come from, as `feature_source` says; proximity: that of the weights.
+    features: where those of the graph come from, as `feature_source` says, or "" where that is not known yet;
+    proximity: that of the weights.
     """
 
     features: str = "own"
@@ -158,7 +161,7 @@ class RewireConfig(StageConfig):
 
     def resolved(self, facts: Facts) -> Self:
         """The paper's path orders nodes by features, which needs features of the graph's own."""
-        if self.method != "auto":
+        if self.method != "auto" or not facts.features:
             return self
         return dataclasses.replace(self, method="path" if facts.features == "own" else "escape")
 
@@ -201,10 +204,11 @@ class CommuteConfig(StageConfig):
     tail: bool = option(True, "series: add what the left-out steps of a geometric series would add.")
     probes: int = option(64, "sketch: number of random probes.", minimum=2)
     verify: int = option(0, "Measure the error on so many random edges by exact solves.", minimum=0)
-    proximity: Literal["exp", "inverse", "ratio", "affinity", "none"] = option(
+    proximity: Literal["exp", "inverse", "ratio", "affinity", "neighbours", "none"] = option(
         "exp",
         "exp: exp(-(c - row minimum)/scale). inverse: (row minimum/c)^(1/scale). "
-        "ratio: exp on c/(1/pi_i + 1/pi_j). affinity: the indirect part of c (exact and series). none: every weight 1.",
+        "ratio: exp on c/(1/pi_i + 1/pi_j). affinity: the indirect part of c (exact and series). "
+        "neighbours: cosine of common neighbours, without times. none: every weight 1.",
     )
     scale: str = option("1", "Scale of the proximity: a number, `row-mean` or `median` (exp and ratio only).")
     solver_seed: int = option(0, "Seed of start vectors, probes and sampled edges.", minimum=0, maximum=LARGEST_SEED)
@@ -332,6 +336,23 @@ class TrainConfig(StageConfig):
         "A branch that sees the training labels of other nodes with similar out-neighbours, never the node's own.",
     )
     label_powers: str = option("60,12,4", "label-input: powers of the similarity, each an input of its own.")
+    label_walk: bool = option(
+        False,
+        "Columns beside the features: chances of the class that a walk meets first. Each fold of the training nodes "
+        "learns from columns that are made without its labels.",
+    )
+    walk_direction: Literal["auto", "out", "in", "undirected"] = option(
+        "auto",
+        "absorption, label-walk: where the walk goes: along edges (out), against them (in), or both. "
+        "auto: the best on validation.",
+    )
+    death_rate: float | None = option(
+        None,
+        "absorption, label-walk: chance that the walk ends before a step. Default: of 0.2, 0.05 and 0.01 the best on "
+        "validation.",
+        minimum=0.001,
+        maximum=0.999,
+    )
     graph_share: float = option(1.0, "Weight of the graph layers' class scores beside the branch.", minimum=0)
     branch_hidden: int = option(128, "Width of the branch.", minimum=1)
     branch_dropout: float = option(0.5, "Dropout in the branch.", minimum=0, maximum=0.99)
@@ -363,6 +384,7 @@ class TrainConfig(StageConfig):
     def unread(self) -> set[str]:
         """The options that change nothing, by the values of others."""
         unread = set() if self.label_input else {"label_powers"}
+        unread |= set() if self.label_walk else set(WALK_OPTIONS)
         if self.encoding not in ENCODING_SIZES:
             unread |= {"encoding_size"} if self.has_encoding else {"encoding", "encoding_size"}
         return unread if self.has_branch else unread | {"graph_share", "branch_hidden", "branch_dropout"}
@@ -370,18 +392,20 @@ class TrainConfig(StageConfig):
     def check(self) -> None:
         """Refuse options that cannot be served, or not together."""
         assert self.resolved_direction
+        if self.label_walk and not self.learns:
+            raise UsageError(f"--model {self.model} has no --label-walk: it trains nothing", "leave it out")
 
     def resolved(self, facts: Facts) -> Self:
         return dataclasses.replace(super().resolved(facts), encoding=self.encoding_of(facts.features))
 
     def encoding_of(self, features: str) -> Encoding:
         """The encoding that is taken, by where the features of the graph come from."""
-        if features == "none" and self.encoding == "none":
+        if features == "none" and self.encoding == "none" and not self.label_walk:
             raise UsageError(
                 "this graph has no features, and --encoding none leaves a model without any input",
                 "leave --encoding out, name another one, or import the graph again with --features",
             )
-        if self.encoding == "auto":
+        if self.encoding == "auto" and features:
             return "laplacian" if features == "none" else "none"
         return self.encoding
 
@@ -404,6 +428,10 @@ class TrainConfig(StageConfig):
             able = f"it takes {', '.join(self.directions)}" if self.directions else "it takes no messages"
             raise UsageError(f"--model {self.model} has no --direction {self.direction}", able)
         return self.direction
+
+    def told(self) -> dict[str, Any]:
+        """What summaries of its results say of it."""
+        return {"model": self.model, "direction": self.resolved_direction}
 
     def operator_kinds(self) -> tuple[str, ...]:
         """The kinds of operators that a training reads: the model's own, then those of its options."""

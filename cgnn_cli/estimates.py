@@ -87,7 +87,8 @@ def dilap_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = C
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: ComputeConfig = COMPUTE) -> int:
     """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures.
 
-    What c is made of is six more: three over the pairs, and three over the edges.
+    What c is made of is six more: three over the pairs, and three over the edges. Cosines of common neighbours are made
+    before all of these, in no more memory, and kept.
     """
     graph, dilap = inputs["graph"], inputs["dilap"]
     edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
@@ -105,7 +106,8 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
     )
     loops = CSR_ENTRY * edges if graph.edges is not graph.adjacency else 0
     weights = (146 + (48 if SOLVERS[config.solver].parts else 0)) * edges + 60 * nodes
-    return _needed(inputs, loops + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
+    cosines = 8 * edges if config.proximity == "neighbours" else 0
+    return _needed(inputs, loops + cosines + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
 
 
 def operators_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
@@ -117,7 +119,8 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     """The transposes of the operators and of sparse features, and the panels of all layers for the gradient.
 
     In batches the panels are those of the nodes that a batch reaches; the validation of a larger graph has the outputs
-    of all layers, in chunks and put together.
+    of all layers, in chunks and put together. The columns of a label walk are there six times, for the folds and the
+    rest, and are found before anything is trained.
     """
     graph, train = inputs["graph"], config.train
     if not train.learns:
@@ -131,7 +134,8 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
         reached = nodes * -expm1(-draws / nodes)  # many are drawn more than once
         panels = reached * numbers * _piling_up(reached, graph, train) + _chunked_outputs(nodes, train)
         work = 12 * kept + 60 * min(kept, ways * reached * train.fanout)
-    return _needed(inputs, work + _feature_work(graph, train, inputs) + 4 * panels)
+    columns, walk = 6 * 4 * _walk_columns(graph, train), _walk_to_classes(graph) if train.label_walk else 0
+    return _needed(inputs, columns + max(walk, work + _feature_work(graph, train, inputs) + 4 * panels))
 
 
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
@@ -152,6 +156,11 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
 def _walk_to_classes(graph: Graph) -> int:
     """A walk both ways with its parts among nodes without a label, and panels of class chances in float64."""
     return 8 * CSR_ENTRY * int(graph.edges.nnz) + 6 * 8 * graph.node_count * graph.class_count + 60 * graph.node_count
+
+
+def _walk_columns(graph: Graph, train: TrainConfig) -> int:
+    """Numbers of the columns of a label walk."""
+    return graph.node_count * graph.class_count if train.label_walk else 0
 
 
 def _chunked_outputs(nodes: int, train: TrainConfig) -> int:
@@ -175,7 +184,7 @@ def _operator_entries(inputs: dict[str, Any], train: TrainConfig) -> float:
 def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> int:
     """Sparse features with their transpose; rows of dense ones for each direction, and a copy in 32 bits or scaled.
 
-    An encoding is copied beside them.
+    An encoding is copied beside them. With the columns of a label walk there is a copy of all, and one for each pass.
     """
     matrices = [matrix for data in inputs.values() for matrix in getattr(data, "matrices", {}).items()]
     size, copies = (
@@ -185,6 +194,8 @@ def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> i
     if graph.features is not None:
         copies += (size > 0) + (graph.features.dtype.itemsize != 4 or train.feature_scaling != "none")
         size += int(graph.features.size)
+    if train.label_walk:
+        size, copies = size + _walk_columns(graph, train), copies + 2
     if hasattr(graph.features, "nnz"):
         return size * 8 * (1 + copies)
     return size * 4 * (min(len(matrices), 2) + copies)

@@ -22,7 +22,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from cgnn_cli.configs import SECTIONS, StageConfig, TrainConfig, option_name
+from cgnn_cli.configs import SECTIONS, CommuteConfig, Facts, StageConfig, TrainConfig, option_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.extensions import load_extensions
 from cgnn_cli.models.model_table import LISTENERS, MODELS, train_config
@@ -157,9 +157,15 @@ class Settings:
         values = {key.name: self.value(key.path) for key in KEYS.values() if key.section == section} | changes
         return train_config(**values) if section == "train" else SECTIONS[section](**values)
 
+    def facts(self) -> Facts:
+        """What is known of a run before its graph is: the weights that it asks for."""
+        commute = self.config("commute")
+        assert isinstance(commute, CommuteConfig)
+        return Facts(features="", proximity=commute.proximity)
+
     def full_row(self) -> dict[str, Any]:
         """Every setting that a training depends on, also where it has its default, which may change one day."""
-        train = self.config("train")
+        train = self.config("train").resolved(self.facts())
         assert isinstance(train, TrainConfig)
         form = self.config("graph").to_dict()
         row = {f"graph.{name}": value for name, value in form.items() if value != KEYS[f"graph.{name}"].default}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 from tests import forks
@@ -15,6 +16,7 @@ from tests.front_door import FrontDoor
 
 MakeStandIn = Callable[[str], dict[str, Path]]
 QUESTIONS = {"git", "uname"}  # programs that say something for the provenance, and compute nothing
+LONGEST = {"test_benchmarks.py", "test_resources.py"}  # begun first, so that no worker has one of them alone at the end
 REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
 # A machine that does other work beside the tests is slow for a moment; that is no fault of what they try.
 settings.register_profile("cgnn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,6 +24,7 @@ settings.load_profile("cgnn")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONGEST)
     if REAL_DATA and Path(REAL_DATA).is_dir():
         return
     reason = f"CGNN_TEST_DATA={REAL_DATA} is not a folder" if REAL_DATA else "CGNN_TEST_DATA is not set"
@@ -38,15 +41,18 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def stand_in(real_data: Path, tmp_path_factory: pytest.TempPathFactory) -> MakeStandIn:
-    """Makes the stand-in of a benchmark graph whose files are not among the real data, once; its files by name."""
-    made: dict[str, dict[str, Path]] = {}
+    """Makes the stand-in of a benchmark graph whose files are not among the real data, once for all workers."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
     def make(name: str) -> dict[str, Path]:
-        if name not in made:
-            folder = tmp_path_factory.mktemp(name)
-            subprocess.run([sys.executable, real_data / "standins.py", name, folder], check=True)
-            made[name] = {path.name: path for path in folder.rglob("*.*")}
-        return made[name]
+        folder = shared / f"stand-in-{name}"
+        with FileLock(f"{folder}.lock"):
+            if not folder.exists():
+                unfinished = tmp_path_factory.mktemp(name)
+                subprocess.run([sys.executable, real_data / "standins.py", name, unfinished], check=True)
+                unfinished.rename(folder)
+        return {path.name: path for path in folder.rglob("*.*")}
 
     return make
 

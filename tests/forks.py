@@ -10,7 +10,6 @@ import contextlib
 import gc
 import json
 import os
-import pkgutil
 import selectors
 import signal
 import socket
@@ -26,6 +25,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
+from typer import Typer
+from typer.main import get_command
+
+from cgnn_cli.commands import main as command_line
+from cgnn_cli.store.provenance import library_versions, source_revision
+
 ROOT = Path(__file__).parents[1]
 PROGRAM = f"""
 import sys
@@ -40,8 +45,26 @@ try:
 except BaseException as error:
     end(error)
 """
+CALLED = command_line._called
+BUILT: dict[tuple[str, ...], Any] = {}
+LATE = ("torch", "h5py", "filelock", "psutil", "typer._adapters")  # which commands import when they need them
 LARGEST = 1 << 18
 HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1}  # in the moment of a fork, whose hooks lose exceptions
+
+
+def names_of(application: Typer) -> tuple[str, ...]:
+    """The commands and groups of an application."""
+    commands, groups = application.registered_commands, application.registered_groups
+    return (*(str(command.name) for command in commands), *(str(group.name) for group in groups))
+
+
+def built(arguments: list[str]) -> Any:
+    """The command that is called, built once: as a process calls one command, `cgnn` itself keeps none."""
+    application = CALLED(arguments)
+    names = names_of(application)
+    if names not in BUILT:
+        BUILT[names] = get_command(application)
+    return BUILT[names]
 
 
 class Forked(subprocess.Popen[str]):
@@ -155,10 +178,12 @@ def close() -> None:
 
 def serve(channel_number: int) -> str:
     """Fork whenever the channel asks for it, and tell who has ended; returns in the forked processes, with a patch."""
-    for module in pkgutil.walk_packages([str(ROOT / "cgnn_cli")], "cgnn_cli."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
-    import_module("torch")
+    for path in sorted((ROOT / "cgnn_cli").rglob("*.py")):
+        if path.stem != "__main__" and path.parent.name != "pyg":  # which no command imports
+            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))
+    for name in LATE:
+        import_module(name)
+    prepare()
     gc.freeze()
     signal.pthread_sigmask(signal.SIG_BLOCK, HELD)
     channel, selector = socket.socket(fileno=channel_number), selectors.DefaultSelector()
@@ -186,6 +211,18 @@ def serve(channel_number: int) -> str:
                 os.close(descriptor)
             selector.register(os.pidfd_open(pid), selectors.EVENT_READ, pid)
             channel.send(json.dumps({"started": pid}).encode())
+
+
+def prepare() -> None:
+    """Do once what each process would do again: build its command and options, read versions and the revision."""
+    for name in names_of(command_line.app):
+        group = built([name]).commands[name]
+        for command in getattr(group, "commands", {"": group}).values():
+            for option in command.params:
+                option.get_runtime_param()
+    command_line._called = built
+    library_versions()
+    source_revision()
 
 
 def _become(message: Any, descriptors: list[int]) -> str:

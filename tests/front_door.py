@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from cgnn_cli.commands import main as command_line
 from cgnn_cli.commands.main import main
-from tests.forks import server
+from tests.forks import built, server
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class FrontDoor:
     def __call__(self, *arguments: object) -> Result:
         """Run a command, whatever its exit code."""
         self._monkeypatch.setattr(sys, "argv", ["cgnn", *map(str, arguments)])
+        self._monkeypatch.setattr(command_line, "_called", built)
         self._capsys.readouterr()
         with pytest.raises(SystemExit) as stop:
             main()
@@ -72,7 +74,7 @@ def run_process(*arguments: object, fresh: bool = False, **environment: str) -> 
     words = [*map(str, arguments)]
     if fresh:
         command = [sys.executable, "-m", "cgnn_cli", *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=surroundings)
+        return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False, env=surroundings)
     process = server().start(words, "", surroundings, subprocess.PIPE)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=240)
     return subprocess.CompletedProcess(words, process.returncode, out, err)

@@ -83,7 +83,7 @@ def _beyond_popularity(figures: dict[str, Any]) -> Reason:
     else:
         says = (
             f"the ratio of c to 1/pi_i + 1/pi_j varies by {spread:.0%}{varies}: --proximity ratio weighs by that part "
-            "alone"
+            "alone; --proximity neighbours, common neighbours without times, is the cheap control"
         )
     return Reason("beyond_popularity", spread if share is None else share, says)
 
@@ -110,7 +110,7 @@ def _cautions(figures: dict[str, Any]) -> Iterator[Reason]:
         yield Reason("test_twins", twins, says)
     error = figures["solver_error"]["median_relative_error"]
     if error is not None and error > FALSE_TIMES:
-        says = f"the solver in use is off by {error:.0%} (median): its weights are scores, not those of expected steps"
+        says = f"the solver in use is off by {error:.0%} (median): its times are scores, not expected steps"
         yield Reason("solver_error", error, says)
     if around := [part for part in figures["effective_neighbours"].values() if part]:
         share = sum(part["mean"] for part in around) / sum(part["neighbours"] for part in around)

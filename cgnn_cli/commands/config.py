@@ -29,14 +29,17 @@ def register(app: typer.Typer) -> None:
 
 
 def show(session: Session, dataset: Dataset = None) -> Outcome:
-    """All settings, checked as a stage would check them."""
-    for section in SECTIONS:
-        session.settings.config(section)
+    """All settings, checked as a stage would check them; of `auto`, what it stands for where that is known."""
+    facts = session.settings.facts()
+    checked = {section: session.settings.config(section).resolved(facts) for section in SECTIONS}
     table, rows = make_table("setting", "value", "origin"), {}
     for path, resolved in session.settings.values.items():
         value = resolved.value
         if isinstance(value, str | Path):
             value = redacted_address(str(value))
-        table.add_row(path, "-" if value is None else str(value), resolved.origin)
-        rows[path] = {"value": value, "origin": resolved.origin}
+        section, _, name = path.rpartition(".")
+        taken = getattr(checked.get(section), name, value) if value == "auto" else value
+        shown = "-" if value is None else f"auto ({taken})" if taken != value else str(value)
+        table.add_row(path, shown, resolved.origin)
+        rows[path] = {"value": value, "origin": resolved.origin} | ({"auto": taken} if taken != value else {})
     return Outcome.of(table, {"settings": rows})

@@ -140,9 +140,10 @@ class Talker:
         self.stages.append({"stage": header.stage, "key": header.key, "cache": cache, "seconds": header.seconds})
         split = f" split {header.config['split']}" if header.stage == "fit" else ""
         took = "cached" if hit else f"{header.seconds:.2f} s"
-        model = ""  # of a result, with the direction its messages come from
+        model = ""  # of a result, with where its messages come from and how they are added
         if STAGES[header.stage].is_result and "direction" in header.summary:
-            model = f"  {header.summary['model']}, direction {header.summary['direction']}"
+            said = [f"{name} {header.summary[name]}" for name in ("direction", "aggregation") if name in header.summary]
+            model = f"  {', '.join([header.summary['model'], *said])}"
         self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{model}")
         for message in header.summary.get("notes", ()):
             self.note(message)

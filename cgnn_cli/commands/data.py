@@ -22,7 +22,8 @@ from cgnn_cli.commands.options import (
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
 from cgnn_cli.datasets.files.import_options import ImportOptions
-from cgnn_cli.datasets.registry import DEMO, DEMO_TITLE, Datasets, check_import_name, graph_step, remember
+from cgnn_cli.datasets.generated import TITLES
+from cgnn_cli.datasets.registry import Datasets, check_import_name, graph_step, remember
 from cgnn_cli.datasets.upstream.locating import find_files, mirror_folder
 from cgnn_cli.errors import UsageError
 
@@ -72,7 +73,7 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
     on_disk = ["store"] if header else []
     if standin and datasets.store.find("graph", standin["key"]):
         on_disk.append("stand-in")
-    row: dict[str, Any] = {"name": name, "title": DEMO_TITLE if name == DEMO else "imported", "in_paper": False}
+    row: dict[str, Any] = {"name": name, "title": TITLES.get(name, "imported"), "in_paper": False}
     if name in BENCHMARKS:
         benchmark = BENCHMARKS[name]
         found = find_files(benchmark, datasets.source)

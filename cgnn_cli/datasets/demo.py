@@ -41,7 +41,7 @@ def demo_graph() -> Graph:
     splits = ratio_splits(labels, SPLIT_RATIO, SPLIT_COUNT, SEED)
     return Graph(
         adjacency=adjacency,
-        features=_words(labels, rng),
+        features=word_bags(labels, rng),
         labels=labels.astype(np.int64),
         class_names=np.array([name.encode() for name in COMMUNITIES]),
         splits=splits,
@@ -83,7 +83,7 @@ def _draw(
     return source, target
 
 
-def _words(labels: np.ndarray, rng: np.random.Generator) -> csr_array:
+def word_bags(labels: np.ndarray, rng: np.random.Generator) -> csr_array:
     """Bags of words: each person draws a few words, a minority of them from the community's own vocabulary."""
     rows = np.repeat(np.arange(len(labels)), WORDS_PER_PERSON)
     words = rng.integers(WORDS, size=len(rows))

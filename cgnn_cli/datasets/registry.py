@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cgnn_cli.configs import GraphConfig, SourceConfig, feature_source
 from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN, READER_VERSION
+from cgnn_cli.datasets.generated import DEMO, MADE, generate
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.keys import artifact_key
 from cgnn_cli.pipeline import STAGES, Step
@@ -27,9 +28,7 @@ if TYPE_CHECKING:
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(\+[a-z0-9-]{1,20}){0,4}")
-DEMO = "demo"
-DEMO_SOURCE = {"demo": 1}
-DEMO_TITLE = "embedded social graph with celebrities, generated from a fixed seed"
+GENERATED_SOURCE = {DEMO: {"demo": 1}} | {name: {"made": 1} for name in MADE}  # raised when another graph comes out
 RECORDED = ("dataset", "protocol", "undirected", "featureless", "verified", "standin")
 
 
@@ -102,7 +101,7 @@ class Datasets:
 
     def names(self) -> list[str]:
         """All names that `--dataset` takes here: cgnn's own, then imported ones."""
-        own = [DEMO, *BENCHMARKS]
+        own = [*GENERATED_SOURCE, *BENCHMARKS]
         return [*own, *(name for name in self.store.dataset_names() if name not in own and "+" not in name)]
 
     def step(self, name: str, config: GraphConfig | None = None) -> Step:
@@ -144,8 +143,9 @@ class Datasets:
         return None
 
     def _base(self, name: str) -> tuple[str, Step]:
-        if name == DEMO:
-            return name, self._recorded(name, DEMO_SOURCE, _demo) or self._make(name, DEMO_SOURCE, _demo)
+        if (source := GENERATED_SOURCE.get(name)) is not None:
+            make = partial(generate, name)
+            return name, self._recorded(name, source, make) or self._make(name, source, make)
         if name in BENCHMARKS:
             return self._benchmark(name)
         record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
@@ -239,12 +239,6 @@ def _form(config: GraphConfig) -> list[str]:
     return ["undirected"] * config.undirected + drawn + ["featureless"] * config.featureless
 
 
-def _demo() -> Graph:
-    from cgnn_cli.datasets.demo import demo_graph  # not needed where the graph is in the store
-
-    return demo_graph()
-
-
 def _again(name: str, content: GraphContent, make: Callable[[], Graph]) -> Graph:
     """Make the graph of a record again, whose artifact has gone."""
     step = graph_step(make())
@@ -268,7 +262,7 @@ def _gone(store: Store, name: str) -> Graph:
 
 def check_import_name(name: str) -> None:
     """Refuse names that are taken or that would not be safe as file names."""
-    if name == DEMO or name in BENCHMARKS:
+    if name in GENERATED_SOURCE or name in BENCHMARKS:
         raise UsageError(f"{name} is a dataset of cgnn's own", "choose another name")
     if not NAME_PATTERN.fullmatch(name):
         hint = "use letters, digits, dots, dashes and underscores, at most 100"

@@ -8,6 +8,7 @@ their sums; both: the mean of the two.
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.configs import Facts
 from cgnn_cli.graph import CommuteTimes, Graph
 from cgnn_cli.models.cgnn import CgnnConfig
 from cgnn_cli.numerics.csr import ones_on
@@ -25,6 +26,7 @@ from cgnn_cli.operators.normalise import (
 def make(graph: Graph, times: CommuteTimes | None, config: CgnnConfig) -> dict[str, csr_array]:
     """The matrices of the directions that are asked for."""
     assert times is not None
+    config = config.resolved(Facts(features="", proximity=times.summary.get("proximity", "none")))
     weights = weight_matrices(graph, times, config.resolved_direction)
     if config.propagation == "ppr":
         if "undirected" in weights:

@@ -155,7 +155,7 @@ class Lab:
         header = self.runner.find(step)
         return header.summary if header else {}
 
-    def true_times(self, dataset: str) -> dict[str, Any]:
+    def true_times(self, dataset: str, *, quickly: bool = True) -> dict[str, Any]:
         """Settings of exact times for a small graph, and of a series within 1 % (median) for a larger one."""
-        solver = exact_or_series(self.graph_summary(dataset).get("nodes", 0), quickly=True)
+        solver = exact_or_series(self.graph_summary(dataset).get("nodes", 0), quickly=quickly)
         return {"commute.solver": solver} | ({} if solver == "exact" else {"commute.tolerance": TOLERANCE})

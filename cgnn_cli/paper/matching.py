@@ -18,7 +18,7 @@ WEIGHTS = {"walk": "directed"} | {
     for path, value in PAPER_WEIGHTS.items()
     if path != "commute.rank" and not path.startswith("train.")
 }
-ADDITIONS = ("knn", "degree_features", "label_input")  # that no model of the paper has
+ADDITIONS = ("knn", "degree_features", "label_input", "label_walk")  # that no model of the paper has
 
 
 def has_figure(model: str, options: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cgnn_cli.configs import CommuteConfig, GraphConfig, TrainConfig
+from cgnn_cli.configs import CLOSENESS, CommuteConfig, GraphConfig, TrainConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.models.model_table import MODELS
 from cgnn_cli.paper.cells import Cell
@@ -80,8 +80,12 @@ class Row:
         settings = {**settings, "train.model": self.model}
         if self.control == "none":
             return _changed(settings, NO_WEIGHTS), origin, ()
-        if self.control == "pi-only" and settings.get("commute.proximity") == "ratio":
-            note = "pi-only gives --proximity ratio equal weights, so this is the run without weights"
+        proximity = settings.get("commute.proximity")
+        if self.control == "pi-only" and proximity in ("ratio", *CLOSENESS):
+            lack = "gives --proximity ratio equal weights"
+            if proximity != "ratio":
+                lack = f"has no weights of its own with --proximity {proximity}"
+            note = f"pi-only {lack}, so this is the run without weights"
             return _changed(settings, NO_WEIGHTS), origin, (note,)
         if self.control == "pi-only" and _has_unit(settings):
             note = "pi-only gives steps, the SVD scores without a unit: --scale row-mean in the place of a number"

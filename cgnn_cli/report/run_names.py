@@ -14,7 +14,8 @@ from cgnn_cli.settings import KEYS
 SHORT = ("solver", "proximity")  # whose values speak for themselves
 FIRST = (*SHORT, "scale")
 # What goes without saying; `auto` is settled in what was run, and the paper's choice is the usual one.
-DEFAULTS = {key.name: key.default for key in KEYS.values() if key.section in CONFIGS} | {"method": "path"}
+DEFAULTS = {key.name: key.default for key in KEYS.values() if key.section in CONFIGS}
+DEFAULTS |= {"method": "path", "aggregation": "mean"}
 
 
 @dataclass(frozen=True)

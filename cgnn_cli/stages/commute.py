@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from cgnn_cli.configs import CommuteConfig
+from cgnn_cli.configs import CLOSENESS, CommuteConfig
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
+from cgnn_cli.numerics.common_neighbours import neighbour_cosines
 from cgnn_cli.numerics.csr import row_of_entries
 from cgnn_cli.numerics.proximity import (
     closeness_weights,
@@ -25,20 +26,12 @@ def commute(
     source, target = row_of_entries(edges), edges.indices
     state = dilap.state_of_nodes(graph.node_count)
     covered = (state[source] >= 0) & (state[target] >= 0)
+    cosines = neighbour_cosines(edges) if config.proximity == "neighbours" else None
     pairs = Pairs(dilap, state[source[covered]], state[target[covered]])
     solved = solve_pairs(pairs, config, allowance or Allowance())
-    hitting, hitting_back, times = (np.full(edges.nnz, np.nan) for _ in range(3))
-    hitting[covered], hitting_back[covered], times[covered] = solved.there, solved.back, solved.times
-
-    error = None if solved.error is None else np.full(edges.nnz, np.nan)
-    if error is not None:
-        error[covered] = solved.error
-
-    parts: dict[str, np.ndarray] = {}
-    if solved.parts is not None:
-        for name, values in vars(solved.parts).items():
-            parts[name] = np.full(edges.nnz, np.nan)
-            parts[name][covered] = values
+    hitting, hitting_back, times = (_on_edges(part, covered) for part in (solved.there, solved.back, solved.times))
+    error = None if solved.error is None else _on_edges(solved.error, covered)
+    parts = {} if solved.parts is None else vars(solved.parts)
 
     inverse_perron = np.full(graph.node_count, np.nan)
     inverse_perron[dilap.nodes] = 1 / dilap.perron
@@ -47,7 +40,7 @@ def commute(
     far = int((rarer > FAR).sum())
     warnings = solved.warnings + _far_edges(far, len(rarer), dilap)
     weight_out, weight_in = np.zeros(edges.nnz), np.zeros(edges.nnz)
-    weighed = _weighed_by(config, solved, baseline[covered])
+    weighed = _weighed_by(config, solved, baseline[covered]) if cosines is None else cosines[covered]
     for weights, rows in ((weight_out, source), (weight_in, target)):
         weights[covered] = _weights(weighed, rows[covered], graph.node_count, config)
 
@@ -60,8 +53,9 @@ def commute(
         weight_out=weight_out,
         weight_in=weight_in,
         error=error,
-        **parts,
+        **{name: _on_edges(values, covered) for name, values in parts.items()},
         summary={
+            "proximity": config.proximity,
             "edges": int(edges.nnz),
             "edges_without_value": int((~covered).sum()),
             "negative_hitting": int((solved.there < 0).sum() + (solved.back < 0).sum()),
@@ -78,6 +72,13 @@ def commute(
             **({"warnings": warnings} if warnings else {}),
         },
     )
+
+
+def _on_edges(values: np.ndarray, covered: np.ndarray) -> np.ndarray:
+    """Values of the edges that are covered, NaN on the others."""
+    found = np.full(len(covered), np.nan)
+    found[covered] = values
+    return found
 
 
 def _far_edges(count: int, edges: int, dilap: Dilap) -> list[str]:
@@ -105,7 +106,7 @@ def _weights(values: np.ndarray, rows: np.ndarray, row_count: int, config: Commu
     """Row-max-normalised proximity of each edge within its row."""
     if config.proximity == "none":
         return np.ones(len(values))
-    if config.proximity == "affinity":
+    if config.proximity in CLOSENESS:
         return closeness_weights(values, rows, row_count)
     scale = config.scale_value()
     if config.proximity == "inverse":

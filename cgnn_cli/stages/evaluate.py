@@ -50,7 +50,7 @@ def evaluate(
     logits = (forward(graph, operators, checkpoint, config, split, device).logits for split in numbers)
     predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
     scores = score(graph, np.array(numbers), predictions)
-    scores.summary.update({"model": config.model, "direction": config.resolved_direction})
+    scores.summary.update(config.told())
     scores.summary.update(untrained_warnings(graph, numbers))
     for name, share in twin_figures(graph, config, numbers).items():
         scores.summary.update({name: share, "notes": twin_notes(share)})

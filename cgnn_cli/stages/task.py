@@ -1,6 +1,6 @@
 """A training's task: the network, its input and the nodes of one split, on one device."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,8 +18,9 @@ from cgnn_cli.models.model_table import build_network
 from cgnn_cli.models.option_groups import SamplingOptions, SimilarityOptions
 from cgnn_cli.models.parts.branch import WithBranch, similar_labels
 from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, hide_entries
-from cgnn_cli.models.parts.propagate import Input, Propagator, as_input, lay_out
-from cgnn_cli.models.parts.sampling import on_part, operators_in, output_by_chunks, rows_of, sampled_part
+from cgnn_cli.models.parts.label_walk import LabelWalk
+from cgnn_cli.models.parts.propagate import Input, Propagator, as_input, beside, lay_out, with_last
+from cgnn_cli.models.parts.sampling import dense_rows, on_part, operators_in, output_by_chunks, rows_of, sampled_part
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
 from cgnn_cli.resources import thread_count
 
@@ -76,6 +77,7 @@ class Task:
     """A network with its input and the nodes of one split, on one device; the whole graph stays on the CPU for batches.
 
     seed: of this split; batches and their neighbours are drawn from it, the epoch and the number of the batch.
+    folds: with `--label-walk`, training nodes and the columns that x has while these are learnt from.
     """
 
     network: Classifier
@@ -85,6 +87,7 @@ class Task:
     config: TrainConfig
     device: torch.device
     seed: int
+    folds: tuple[tuple[Tensor, Tensor], ...] = ()
 
     def with_hidden_features(self, x: Input) -> Input:
         """The features, some of them hidden while training."""
@@ -93,19 +96,24 @@ class Task:
             return x
         return x.with_dropout(share) if isinstance(x, Propagator) else hide_entries(x, share)
 
-    def output(self) -> Output:
-        """Class scores and last hidden layer of all nodes, in 32 bits."""
+    def _input(self, x: Input, columns: Tensor | None) -> Input:
+        """What the network sees in training; features are hidden, the columns of a fold are not."""
+        hidden = self.with_hidden_features(x)
+        return hidden if columns is None else with_last(hidden, columns)
+
+    def output(self, columns: Tensor | None = None) -> Output:
+        """Class scores and last hidden layer of all nodes, in 32 bits, from x or with the columns of a fold."""
         with self.reduced_precision():
             if batches(self.config):
                 output = output_by_chunks(self.network, self.x, self.device)
             else:
-                output = self.network(self.with_hidden_features(self.x))
+                output = self.network(self._input(self.x, columns))
         return Output(output.logits.float(), output.hidden.float())
 
     @cached_property
     def is_steady(self) -> bool:
         """Whether the network does in training what it does afterwards: nothing is drawn, no batch is averaged."""
-        if self.network.draws or batches(self.config):
+        if self.network.draws or batches(self.config) or self.config.label_walk:
             return False
         read = self.config.to_dict()
         return not any(value for name, value in read.items() if name.endswith("dropout") or name == "batch_norm")
@@ -114,31 +122,50 @@ class Task:
         """Dense products in 16 bits, if that is asked for."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16")
 
-    def losses(self, epoch: int, ahead: Tensor | None = None) -> Iterator[tuple[float, Tensor]]:
-        """The loss of each step of an epoch, and its share of the nodes; `ahead` are class scores that are known."""
+    def steps(self, epoch: int, ahead: Tensor | None = None) -> Iterator[tuple[float, Iterable[tuple[float, Tensor]]]]:
+        """The steps of an epoch: the share of the nodes that each has, and the parts of its loss with their weights.
+
+        `ahead` are class scores that are known. With folds a step has a part for each: a part is computed when it is
+        asked for, so that one forward pass at a time waits for its gradient.
+        """
         if epoch < self.network.pretrain_epochs:
             with self.reduced_precision():
-                yield 1.0, self.network.pretrain_loss(self.x, epoch).float()
+                yield 1.0, [(1.0, self.network.pretrain_loss(self.x, epoch).float())]
         elif sampling := batches(self.config):
-            yield from self._batch_losses(epoch, sampling)
+            yield from self._batch_steps(epoch, sampling)
+        elif self.folds:
+            yield 1.0, self._fold_losses()
         else:
             chosen = self.nodes["train"]
             logits = self.output().logits if ahead is None else ahead
-            yield 1.0, F.cross_entropy(logits[chosen], self.labels[chosen])
+            yield 1.0, [(1.0, F.cross_entropy(logits[chosen], self.labels[chosen]))]
 
-    def _batch_losses(self, epoch: int, sampling: SamplingOptions) -> Iterator[tuple[float, Tensor]]:
+    def _fold_losses(self) -> Iterator[tuple[float, Tensor]]:
+        for nodes, columns in self.folds:
+            logits = self.output(columns).logits
+            yield len(nodes) / len(self.nodes["train"]), F.cross_entropy(logits[nodes], self.labels[nodes])
+
+    def _batch_steps(self, epoch: int, sampling: SamplingOptions) -> Iterator[tuple[float, list[tuple[float, Tensor]]]]:
         whole = [operator.matrix for operator in operators_in(self.network)]
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.nodes["train"].numpy())
-        size = sampling.batch_nodes
-        for number, start in enumerate(range(0, len(order), size), start=1):
-            batch = order[start : start + size]
+        drawn = self._batches(np.random.default_rng([self.seed, epoch]), sampling.batch_nodes)
+        for number, (batch, columns) in enumerate(drawn, start=1):
             # from 1: a seed that ends in 0 draws the same as the seed without it, here the order of the nodes
             rng = np.random.default_rng([self.seed, epoch, number])
             part = sampled_part(whole, batch, sampling.layers, sampling.fanout, rng)
+            rows = None if columns is None else dense_rows(columns, part.nodes, self.device)
             with on_part(self.network, part, self.device), self.reduced_precision():
-                output: Output = self.network(self.with_hidden_features(rows_of(self.x, part.nodes, self.device)))
+                output: Output = self.network(self._input(rows_of(self.x, part.nodes, self.device), rows))
             labels = self.labels[torch.from_numpy(batch)].to(self.device)
-            yield len(batch) / len(order), F.cross_entropy(output.logits[: len(batch)].float(), labels)
+            loss = F.cross_entropy(output.logits[: len(batch)].float(), labels)
+            yield len(batch) / len(self.nodes["train"]), [(1.0, loss)]
+
+    def _batches(self, rng: np.random.Generator, size: int) -> Iterator[tuple[np.ndarray, Tensor | None]]:
+        """The training nodes in random order, some at a time; with folds one fold after another, and its columns."""
+        order = rng.permutation(self.nodes["train"].numpy())
+        whole: list[tuple[np.ndarray, Tensor | None]] = [(order, None)]
+        for members, columns in [(order[np.isin(order, nodes)], columns) for nodes, columns in self.folds] or whole:
+            for start in range(0, len(members), size):
+                yield members[start : start + size], columns
 
 
 def batches(config: TrainConfig) -> SamplingOptions | None:
@@ -146,30 +173,46 @@ def batches(config: TrainConfig) -> SamplingOptions | None:
     return config if isinstance(config, SamplingOptions) and config.batch_nodes else None
 
 
-def prepare(graph: Graph, operators: Operators, config: TrainConfig, split: int, device: torch.device) -> Task:
+def prepare(
+    graph: Graph,
+    operators: Operators,
+    config: TrainConfig,
+    split: int,
+    device: torch.device,
+    walk: LabelWalk | None = None,
+) -> Task:
     """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
     check_trainable(graph, split)
     assert graph.labels is not None and graph.splits is not None
     seed, home = config.seed + split, CPU if batches(config) else device
     torch.manual_seed(seed)
-    features = features_of(graph, operators, config)
-    shape = Shape(int(features.shape[1]), graph.class_count)
+    x = as_input(features_of(graph, operators, config), home)
+    if walk is not None:
+        x = beside(x, walk.columns)
+    shape = Shape(x.shape[1], graph.class_count)
     network = build_network(with_similar(operators.matrices, config), shape, config, home)
     if config.has_branch:
         known = torch.from_numpy(known_of_nodes(graph, operators, config, split)).to(home, torch.float32)
         network = WithBranch(network, known, shape.classes, config)
     row = graph.splits[split]
     nodes = {name: torch.from_numpy(np.flatnonzero(row == code)).to(home) for name, code in SPLIT_PARTS.items()}
-    x = as_input(features, home)
     lay_out(network.parameters(), x)
     labels = torch.from_numpy(graph.labels.astype(np.int64)).to(home)
-    return Task(network.to(device), x, labels, nodes, config, device, seed)
+    folds = (
+        [] if walk is None else [(torch.from_numpy(a).to(home), torch.from_numpy(b).to(home)) for a, b in walk.folds]
+    )
+    return Task(network.to(device), x, labels, nodes, config, device, seed, tuple(folds))
 
 
 def features_of(graph: Graph, operators: Operators, config: TrainConfig) -> np.ndarray | csr_array:
-    """The graph's own features, scaled, with the columns of an encoding, which come scaled, or these alone."""
+    """The graph's own features, scaled, with the columns of an encoding, which come scaled, or these alone.
+
+    The columns of a label walk come after them, and can do without any.
+    """
     encoding = operators.matrices.get("encoding")
     if graph.features is None:
+        if encoding is None and config.label_walk:
+            return np.empty((graph.node_count, 0), dtype=np.float32)
         if encoding is None:
             raise DataError("this graph has no features", "make its operators with an encoding, as `auto` does")
         return np.asarray(encoding)

@@ -14,12 +14,14 @@ from cgnn_cli.graph import Checkpoint, Fit, Graph, Operators
 from cgnn_cli.models.model_table import solve_model, solved_scores
 from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.classifier import Classifier, Output
+from cgnn_cli.models.parts.label_walk import WEIGHTS, LabelWalk, label_walk
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
+TOLD = ("model", "direction", "aggregation", "encoding")  # of all fits alike
 HISTORY = ("loss", "validation_loss", "validation_accuracy")
 
 
@@ -64,7 +66,9 @@ def fit(
     compute, watch = compute or ComputeConfig(), watch or Watch()
     if not config.learns:
         return solved(graph, config, split, watch)
-    task = prepare(graph, operators, config, split, set_up_torch(compute))
+    check_trainable(graph, split)
+    walk = label_walk(graph, config, split, watch.progress) if config.label_walk else None
+    task = prepare(graph, operators, config, split, set_up_torch(compute), walk)
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay, task.network.undecayed)
     total = task.network.pretrain_epochs + config.epochs
     snapshot = watch.resume()
@@ -80,15 +84,15 @@ def fit(
         if stop:
             raise StoppedEarly(f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved")
     return Fit(
-        weights=state.best_weights,
+        weights=state.best_weights | ({WEIGHTS: walk.columns} if walk else {}),
         history={name: np.array(values) for name, values in state.history.items()},
         summary={
             "split": split,
-            "model": config.model,
-            "direction": config.resolved_direction,
+            **config.told(),
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
             "validation_accuracy": state.best_accuracy,
+            **({"walk": walk.figures} if walk else {}),
             **twin_figures(graph, config, [split]),
             **untrained_warnings(graph, [split]),
             **operators.summary,
@@ -100,7 +104,7 @@ def solved(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
     """What a model that learns nothing finds on one split."""
     check_trainable(graph, split)
     found = solve_model(graph, config, split, watch)
-    told = {"split": split, "model": config.model, "direction": config.resolved_direction}
+    told = {"split": split, **config.told()}
     return replace(found, summary={**told, **found.summary, **untrained_warnings(graph, [split])})
 
 
@@ -175,16 +179,18 @@ def _step(task: Task, optimiser: Adam, state: State) -> float:
     task.network.train()
     ahead, state.ahead = state.ahead, None
     total = 0.0
-    for share, loss in task.losses(state.epoch, ahead):
-        if not loss.item() < DIVERGED:
-            raise NumericalError(
-                f"the training loss became {loss.item():.3g} in epoch {state.epoch} (learning rate {task.config.lr:g})",
-                "use a smaller --lr, or scale the features with --feature-scaling",
-            )
+    for share, parts in task.steps(state.epoch, ahead):
         optimiser.zero_grad()
-        loss.backward()
+        for weight, loss in parts:
+            if not loss.item() < DIVERGED:
+                raise NumericalError(
+                    f"the training loss became {loss.item():.3g} in epoch {state.epoch} "
+                    f"(learning rate {task.config.lr:g})",
+                    "use a smaller --lr, or scale the features with --feature-scaling",
+                )
+            (weight * loss).backward()
+            total += share * weight * float(loss.item())
         optimiser.step()
-        total += share * float(loss.item())
     return total
 
 
@@ -218,7 +224,7 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
         fits={str(split): fits[split].to_elements() for split in sorted(fits)},
         summary={
             "splits": sorted(fits),
-            **{name: any_fit.summary[name] for name in ("model", "direction", "encoding") if name in any_fit.summary},
+            **{name: any_fit.summary[name] for name in TOLD if name in any_fit.summary},
             "validation_accuracy": {
                 "mean": float(accuracies.mean()),
                 "std": float(accuracies.std()),
@@ -245,7 +251,9 @@ def forward(
     if not config.learns:
         scores = torch.from_numpy(solved_scores(checkpoint.fit(split).weights, config)).to(device)
         return Output(scores, scores)
-    task = prepare(graph, operators, config, split, device)
-    task.network.load_state_dict(_as_tensors(checkpoint.fit(split).weights))
+    weights = dict(checkpoint.fit(split).weights)
+    walk = LabelWalk(weights.pop(WEIGHTS)) if config.label_walk else None
+    task = prepare(graph, operators, config, split, device, walk)
+    task.network.load_state_dict(_as_tensors(weights))
     task.network.eval()
     return task.output()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -21,14 +22,18 @@ LIBRARIES = ("numpy", "scipy", "h5py", "torch", "torch-geometric", "joblib", "ty
 def library_versions() -> dict[str, str]:
     """Installed versions of what the numbers depend on."""
     versions = {"cgnn": __version__, "python": platform.python_version()}
-    for name in LIBRARIES:
-        try:
-            versions[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            versions[name] = "not installed"
-    return versions
+    return versions | {name: _installed(name) for name in LIBRARIES}
 
 
+@cache
+def _installed(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+@cache
 def source_revision() -> str:
     """The git commit of a source checkout, with `-dirty` if it was changed; empty for an installed package."""
     root = Path(__file__).parents[2]

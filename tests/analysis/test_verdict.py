@@ -69,5 +69,5 @@ def test_cautions(figures: dict[str, Any], figure: str, words: str) -> None:
 def test_the_verdict_is_true_of_every_method_and_solver() -> None:
     """It does not know the method: only `path` adds edges; and it promises nothing of the scores of svd."""
     says = judge(changed(returning_edges=0.1)).reasons[0].says
-    assert "edges that rewiring added" not in says and "rewiring or teleporting adds" in says
+    assert "edges that rewiring added" not in says and "by what rewiring adds or by jumps" in says
     assert "true ones to give no more than --solver pi-only" in judge(changed(ratio_spread=0.04)).headline

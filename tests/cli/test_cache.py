@@ -31,7 +31,7 @@ Store.publish = hold
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of the dataset `tiny`, with one artifact of every stage."""
+    """A store of the dataset `tiny`: an artifact of every stage, and two operators, CGNN's and the encoding's."""
     folder = tmp_path_factory.mktemp("cache")
     edges, labels = write_graph(folder)
     store = ("--store", folder / "store", "-q")
@@ -74,7 +74,7 @@ def test_ls_lists_artifacts_with_their_dataset(cgnn: FrontDoor, store: Store) ->
     assert all(row["datasets"] == ["tiny"] and row["made"] and row["bytes"] for row in listed["artifacts"])
     assert listed["bytes"] == sum(path.stat().st_size for path in artifacts_of(store.root))
     text = cgnn.ok("cache", "ls", *STORE)
-    assert key_of(store, "commute")[:12] in text.out and "8 artifacts" in text.err
+    assert key_of(store, "commute")[:12] in text.out and "9 artifacts" in text.err
 
 
 def test_ls_of_one_stage_reads_side_records_only(cgnn: FrontDoor, store: Store) -> None:
@@ -132,7 +132,7 @@ def test_verify_moves_damaged_artifacts_away(cgnn: FrontDoor, store: Store) -> N
     size = path.stat().st_size
     damage(path)
     assert path.stat().st_size == size
-    assert "1 of 8 artifacts" in cgnn.fails(5, "cache", "verify", *STORE)
+    assert "1 of 9 artifacts" in cgnn.fails(5, "cache", "verify", *STORE)
     assert not path.exists() and len(list((store.root / "quarantine").iterdir())) == 1
     cgnn.ok("cache", "verify", *STORE)
     assert cgnn.ok("eval", "--dataset", "tiny", "--solver", "exact", *LEARNING, *STORE, "--json").json["cache"] == "hit"
@@ -166,10 +166,11 @@ def test_gc_keeps_what_the_newest_results_depend_on(cgnn: FrontDoor, store: Stor
     assert names(store) == newest, "the newest training still needs the older commute times"
     cgnn.ok("eval", "--dataset", "tiny", "--solver", "pi-only", *LEARNING, *STORE)
     everything = names(store)
-    old = {name for name in before if name.split("/")[0] in ("commute", "operators", "fit", "train", "eval")}
+    of_weights = {f"operators/{header.key}" for header in store.headers("operators") if "commute" in header.inputs}
+    old = {name for name in before if name.split("/")[0] in ("commute", "fit", "train", "eval")} | before & of_weights
     result = cgnn.ok("cache", "gc", *STORE, "--json").json["summary"]
     assert names(store) == everything - old
-    assert result["kept"] == 8 and len([row for row in result["removed"] if row["what"] == "artifact"]) == 5
+    assert result["kept"] == 9 and len([row for row in result["removed"] if row["what"] == "artifact"]) == 5
     assert not [path for path in (store.root / "runs").iterdir() if f"fit/{path.name}" in old]
     assert not list((store.root / "locks").iterdir())
     assert_nothing_half_written(store.root)
@@ -182,10 +183,10 @@ def test_gc_keeps_the_newest_results_of_every_dataset(cgnn: FrontDoor, store: St
     cgnn.ok("eval", "--dataset", "other", "--solver", "exact", *LEARNING, *STORE)
     before = names(store)
     cgnn.ok("cache", "gc", *STORE)
-    assert names(store) == before and len(before) == 16
+    assert names(store) == before and len(before) == 18
     cgnn.ok("data", "import", "tiny", "--edges", edges, "--labels", labels, *STORE)
     cgnn.ok("cache", "gc", *STORE)
-    assert len(names(store)) == 8, "the old graph of a name that was imported anew goes with all that was made from it"
+    assert len(names(store)) == 9, "the old graph of a name that was imported anew goes with all that was made from it"
 
 
 def test_gc_keeps_the_graph_of_a_dataset_that_was_never_used(cgnn: FrontDoor, store: Store) -> None:
@@ -391,7 +392,7 @@ def test_pack_of_a_training_has_its_fits_and_is_reproducible(cgnn: FrontDoor, st
     keys = (key_of(store, "train"), key_of(store, "eval"))
     stages = cgnn.ok("cache", "pack", *keys, "-o", "a.tar", *STORE, "--json").json["summary"]["artifacts"]
     assert sorted(row["stage"] for row in stages) == sorted(
-        ["graph", "rewire", "dilap", "commute", "operators", "fit", "train", "eval"]
+        ["graph", "rewire", "dilap", "commute", "operators", "operators", "fit", "train", "eval"]
     )
     cgnn.ok("cache", "pack", *keys, "-o", "b.tar", *STORE)
     assert Path("a.tar").read_bytes() == Path("b.tar").read_bytes()

@@ -73,7 +73,7 @@ def test_f05_a_fifo_is_written_to_and_stays(cgnn: FrontDoor, key: str) -> None:
         reader = threading.Thread(target=lambda to=read: to.append(Path("pipe").read_bytes()))
         reader.start()
         assert cgnn.ok(*command, "--output", "pipe").path == "pipe"
-        reader.join(60)
+        reader.join(240)
         cgnn.ok(*command, "--output", "file")
         assert read == [Path("file").read_bytes()] and Path("pipe").is_fifo()
 

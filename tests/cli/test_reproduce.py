@@ -431,3 +431,24 @@ def test_statistics_of_real_graphs_are_the_papers(cgnn: FrontDoor) -> None:
     found = Reproduced(Path("out"))
     differing = [(row["dataset"], row["metric"]) for row in found.records if not row["agrees"]]
     assert len(found.records) == 25 and differing == [("am-photo", "edges")]
+
+
+def test_where(cgnn: FrontDoor, store: Path) -> None:
+    """Two graphs of one dataset, each addition beside the same run with nothing added."""
+    found = quick(cgnn, store, "where")
+    comparisons = found.rows(column="comparison")
+    plain = ("--solver", "pi-only", "--proximity", "none")
+    for place, form in (("demo", ()), ("demo, no features", ("--featureless",))):
+        base = found.row(row="none", column=place)["test_accuracy_per_split"]
+        assert base == evaluated(cgnn, store, "--method", "escape", *plain, "--patience", 60, *form)
+        there = [each for each in comparisons if each["place"] == place]
+        assert {each["row"] for each in there} == {
+            row["row"] for row in found.rows(column=place) if row["row"] != "none"
+        }
+        for each in there:
+            added = found.row(row=each["row"], column=place)["test_accuracy_per_split"]
+            gaps = [a - b for a, b in zip(added, base, strict=True)]
+            assert each["mean_difference"] == pytest.approx(statistics.fmean(gaps))
+            assert each["holm_family"] == len(comparisons)
+    assert not found.rows(row="laplacian", column="demo, no features")
+    assert "Map of" in found.page and Path("out/figures/where.svg").exists()

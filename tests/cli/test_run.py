@@ -68,7 +68,7 @@ def test_run_on_demo_ends_with_the_comparison_of_weights(cgnn: FrontDoor) -> Non
 def test_own_files_run_and_predict_with_the_users_ids(cgnn: FrontDoor, own_files: tuple[object, ...]) -> None:
     imported = cgnn.ok(*own_files, "--json")
     assert imported.json["summary"]["nodes"] == 11 and imported.json["summary"]["repeats"] == 1
-    assert "structural" in imported.err
+    assert "no features given" in imported.err
     cgnn.ok("run", "--dataset", "pay", *SHORT)
     cgnn.ok("predict", "--output", "predictions.csv", "--embeddings", "hidden.npz")
     rows = read_rows("predictions.csv")
@@ -87,7 +87,8 @@ def test_commute_export_has_the_users_ids_and_the_promised_columns(
     artifact = cgnn.ok("commute", "--dataset", "pay", "--solver", "exact", "--proximity", "inverse").path
     cgnn.ok("export", artifact, "--to", "csv", "--output", "commute.csv")
     rows = read_rows("commute.csv")
-    assert list(rows[0]) == ["source", "target", "hitting", "hitting_back", "commute", "weight_out", "weight_in"]
+    assert list(rows[0])[:7] == ["source", "target", "hitting", "hitting_back", "commute", "weight_out", "weight_in"]
+    assert list(rows[0])[7:] == ["popularity", "direct", "indirect"]
     by_edge = {(row["source"], row["target"]): row for row in rows}
     there, back = by_edge["ann", "bob"], by_edge["bob", "ann"]
     assert there["hitting"] == back["hitting_back"] and there["hitting_back"] == back["hitting"]

@@ -261,7 +261,7 @@ def test_a_killed_sweep_goes_on_where_it_stopped(whole: tuple[Path, dict[str, An
 
 
 def test_a_stopped_sweep_saves_its_state_and_exits_with_75() -> None:
-    long = ("--epochs", 3000, "--patience", 3000, "--snapshot-seconds", 0, "--store", "store")
+    long = ("--epochs", 100_000, "--patience", 100_000, "--snapshot-seconds", 0, "--store", "store")
     process = start("sweep", *BASE, *long, "--set", "train.layers=1,2", "--jobs", 2, "--quiet")
     wait_for(lambda: len(list(Path("store/partial").glob("*.h5"))) == 2)
     process.send_signal(signal.SIGTERM)

@@ -112,7 +112,7 @@ print(*sorted(heavy), file=sys.stderr)
 def heavy_imports(*arguments: str) -> set[str]:
     """Which of the slow libraries a command imports, in a process of its own."""
     code = HEAVY.format(arguments=list(arguments))
-    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
     return set(process.stderr.splitlines()[-1].split())
 
 
@@ -133,23 +133,27 @@ def once(command):
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
-ours, theirs = (part.split("\\n") for part in sys.argv[1:])
-print(min(once(ours) / once(theirs) for _ in range(6)))
+ours, theirs = (part.split("\\n") for part in sys.argv[2:])
+ratios = (once(ours) / once(theirs) for _ in range(12))
+sys.exit(not any(ratio <= float(sys.argv[1]) for ratio in ratios))
 """
 
 
-def least_ratio(ours: Sequence[str], theirs: Sequence[str]) -> float:
-    """Of the user and system times of two commands, in turns: what else runs slows neighbours in time alike."""
-    command = [sys.executable, "-c", TURNS, "\n".join(ours), "\n".join(theirs)]
+def costs_at_most(times: float, ours: Sequence[str], theirs: Sequence[str]) -> bool:
+    """By user and system times of two commands, in turns: what else runs slows neighbours in time alike.
+
+    It can only make a turn dearer, so the first that is cheap enough decides.
+    """
+    command = [sys.executable, "-c", TURNS, str(times), "\n".join(ours), "\n".join(theirs)]
     compiled = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return float(subprocess.run(command, capture_output=True, text=True, check=True, env=compiled).stdout)
+    return subprocess.run(command, check=False, env=compiled).returncode == 0
 
 
 def test_start_up_costs_at_most_two_and_a_half_times_the_imports() -> None:
     run_process("commute", "--dataset", "demo")
     imports = (sys.executable, "-c", "import typer, rich, numpy, h5py")
     for arguments in (["--help"], ["commute", "--dataset", "demo"]):
-        assert least_ratio((sys.executable, "-m", "cgnn_cli", *arguments), imports) <= 2.5, arguments
+        assert costs_at_most(2.5, (sys.executable, "-m", "cgnn_cli", *arguments), imports), arguments
 
 
 def test_no_color_and_plain_lines_when_not_on_a_terminal() -> None:

@@ -53,6 +53,7 @@ EXECUTED = {
     "diagnose.md": 2,
     "report.md": 4,
     "reproduction.md": 2,
+    "where-it-helps.md": 1,
     "python-api.md": 0,
     "pyg.md": 0,
 }
@@ -68,12 +69,14 @@ SECTIONS = {
     "hitting.md": ("Naming sets", "The columns", "How it is computed", "Kemeny's constant", "Resistance distance"),
     "diagnose.md": ("The figures", "The verdict"),
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
+    "where-it-helps.md": ("How to read it", "The graphs", "Make it again"),
     "reproduction.md": ("In short", "What is compared", *EXPERIMENTS),
     "tracking.md": ("MLflow", "Weights & Biases"),
     "beyond-the-paper.md": (
         "Personalised PageRank",
         "Similar nodes",
         "A branch beside the graph layers",
+        "A walk to the classes, as input",
         "Mini-batches",
         "Precision",
         "Logs",

@@ -25,7 +25,8 @@ from tests.faults.soak import soak
 
 TRAIN = ("train", "--dataset", "demo", "--hidden", 8, "--split", 0, "--split", 1, "--split", 2, "--json", "--quiet")
 SHORT = ("--epochs", 5)
-LONG = ("--epochs", 3000, "--patience", 3000, "--snapshot-seconds", 0)
+ENDLESS = 100_000  # no worker is done before the other has begun, however busy the machine is
+LONG = ("--epochs", ENDLESS, "--patience", ENDLESS, "--snapshot-seconds", 0)
 
 
 @pytest.fixture(scope="module")

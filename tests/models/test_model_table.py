@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.configs import Facts, TrainConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.keys import canonical_json
 from cgnn_cli.models.gat import GatConfig
@@ -24,7 +24,7 @@ def test_what_goes_into_a_key_is_what_0_1_0_put_there(model: str) -> None:
     rows = [(options, digest) for options, digest in OF_0_1_0 if options["model"] == model]
     assert len(rows) == 24
     for options, digest in rows:
-        config = train_config(**options)
+        config = train_config(**options).resolved(Facts())
         config.check()
         kinds = {kind: OPERATORS[kind].options_read(config) for kind in config.operator_kinds()}
         found = canonical_json({"fit": config.to_dict(), **kinds})

@@ -77,11 +77,12 @@ def test_controls_differ_in_the_weights_alone(presets: dict[str, Any]) -> None:
     assert weights_of(popular) == {"commute.solver": "pi-only", "commute.proximity": "exp"}
 
 
-def test_pi_only_under_ratio_is_no_weights_and_says_so(presets: dict[str, Any]) -> None:
-    presets["tuned"]["demo", "cgnn"] = PresetRow({"commute.solver": "exact", "commute.proximity": "ratio"})
+@pytest.mark.parametrize("proximity", ["ratio", "affinity", "neighbours"])
+def test_pi_only_without_weights_of_its_own_is_no_weights_and_says_so(presets: dict[str, Any], proximity: str) -> None:
+    presets["tuned"]["demo", "cgnn"] = PresetRow({"commute.solver": "exact", "commute.proximity": proximity})
     chosen = ROWS["cgnn-pi"].on("demo")
     assert weights_of(chosen.settings) == NO_WEIGHTS
-    assert "the run without weights" in chosen.notes[0]
+    assert proximity in chosen.notes[0] and "the run without weights" in chosen.notes[0]
 
 
 def test_pi_only_beside_scores_has_a_scale_without_a_unit_and_says_so(presets: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.stats import spearmanr
 
-from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
+from cgnn_cli.configs import CLOSENESS, CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import NumericalError, UsageError
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph, Rewired
 from cgnn_cli.numerics.csr import canonical_csr
@@ -18,6 +18,7 @@ from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.rewire import rewire
 from tests.graphs import FAMILIES, absorbing_hitting, graph_of, random_edges
+from tests.numerics.test_common_neighbours import dense_cosines
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -64,6 +65,7 @@ PROXIMITIES = [
     *(CommuteConfig(solver="exact", proximity="inverse", scale=scale) for scale in ("1", "0.5")),
     CommuteConfig(solver="exact", proximity="none"),
     CommuteConfig(solver="exact", proximity="affinity"),
+    CommuteConfig(solver="exact", proximity="neighbours"),
 ]
 SUMMED = CommuteConfig(solver="series", steps=4, proximity="affinity")
 
@@ -72,14 +74,14 @@ def plain_weights(values: np.ndarray, rows: np.ndarray, config: CommuteConfig) -
     """Proximity by its definition in section 4 of the method, row by row in long double."""
     weights = np.ones(len(values), dtype=np.longdouble)
     positive = values[values > 0]
-    if config.proximity == "affinity":
+    if config.proximity in CLOSENESS:
         values = np.maximum(values, 0) + 0.05 * np.median(positive) if len(positive) else weights
     for row in np.unique(rows):
         mine = rows == row
         value = values[mine].astype(np.longdouble)
         if config.proximity == "inverse":
             weights[mine] = (value.min() / value) ** (1 / np.longdouble(config.scale))
-        elif config.proximity == "affinity":
+        elif config.proximity in CLOSENESS:
             weights[mine] = value / value.max()
         elif config.proximity != "none":
             named = {"row-mean": value.mean(), "median": np.median(values)}
@@ -97,6 +99,8 @@ def test_weights_follow_their_definition_in_both_directions(graph: Graph, walk: 
     elif config.proximity == "affinity":
         assert times.indirect is not None
         values = times.indirect
+    elif config.proximity == "neighbours":
+        values = dense_cosines(graph.edges.toarray())[times.source, times.target]
     for weights, rows in ((times.weight_out, times.source), (times.weight_in, times.target)):
         np.testing.assert_allclose(weights, plain_weights(values, rows, config), rtol=1e-10, atol=1e-300)
         np.testing.assert_array_equal(best_of_rows(weights, rows), 1)
@@ -142,6 +146,34 @@ def test_affinity_needs_two_steps(graph: Graph, walk: Dilap) -> None:
     loose = CommuteConfig(solver="series", tolerance=1.0)  # which no step at all may meet
     assert commute(graph, walk, loose).summary["steps"] < 2
     assert commute(graph, walk, replace(loose, proximity="affinity")).summary["steps"] == 2
+
+
+@pytest.mark.parametrize("solver", ["svd", "exact", "series", "sketch", "pi-only"])
+def test_neighbours_weigh_the_same_whatever_the_solver_and_the_walk(graph: Graph, solver: str) -> None:
+    """But for edges outside the walk, which have no weight."""
+    whole = commute(graph, walk_on(graph), CommuteConfig(solver="pi-only", proximity="neighbours"))
+    for rewiring in (RewireConfig(method="escape"), RewireConfig(method="path", walk="symmetric")):
+        walk = dilap(rewire(graph, rewiring), DilapConfig())
+        times = commute(graph, walk, CommuteConfig(solver=solver, proximity="neighbours"))
+        np.testing.assert_array_equal(times.weight_out, whole.weight_out)
+        np.testing.assert_array_equal(times.weight_in, whole.weight_in)
+
+
+def test_neighbours_outside_the_walk_have_no_weight() -> None:
+    """A triangle, and a fourth node that it leads to."""
+    graph = graph_of(4, [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3)])
+    walk = dilap(rewire(graph, RewireConfig(method="none")), DilapConfig())
+    times = commute(graph, walk, CommuteConfig(solver="pi-only", proximity="neighbours"))
+    weights = dense(times.weight_out, times, 4)
+    assert weights[0, 3] == weights[1, 3] == 0 and weights[0, 1] == weights[1, 2] == weights[2, 0] == 1
+
+
+def test_neighbours_change_no_other_part_of_a_key() -> None:
+    for solver in ("svd", "series", "pi-only"):
+        plain = CommuteConfig(solver=solver).to_dict()
+        found = CommuteConfig(solver=solver, proximity="neighbours", scale="7").to_dict()
+        del plain["scale"]
+        assert found == {**plain, "proximity": "neighbours"}
 
 
 def test_affinity_has_no_scale_in_its_key() -> None:

@@ -62,7 +62,7 @@ def test_every_kind_of_layer_has_finite_gradients_close_to_those_of_32_bits(
         task = prepare(graph, operators, dataclasses.replace(config, precision=precision), 0, CPU)
         task.network.train()
         for epoch in sorted({0, task.network.pretrain_epochs}):  # without labels, then with them
-            for _, loss in task.losses(epoch):
+            for loss in (loss for _, parts in task.steps(epoch) for _, loss in parts):
                 assert loss.dtype == torch.float32
                 loss.backward()
         gradients = [value.grad.flatten() for value in task.network.parameters() if value.grad is not None]

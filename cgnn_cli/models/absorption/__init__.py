@@ -1,12 +1,9 @@
 """Absorption: the class that a random walk meets first. Nothing is trained."""
 
 import dataclasses
-from typing import Literal
 
-from cgnn_cli.configs import Encoding, TrainConfig, option
+from cgnn_cli.configs import WALK_OPTIONS, Encoding, TrainConfig
 from cgnn_cli.errors import UsageError
-
-LEAST_DEATH = 0.001
 
 
 class AbsorptionConfig(TrainConfig):
@@ -16,21 +13,15 @@ class AbsorptionConfig(TrainConfig):
     paper = "Zhu et al., Semi-Supervised Learning Using Gaussian Fields and Harmonic Functions, ICML 2003"
     learns = False
 
-    walk_direction: Literal["auto", "out", "in", "undirected"] = option(
-        "auto",
-        "absorption: where the walk goes: along edges (out), against them (in), or both. auto: the best on validation.",
-    )
-    death_rate: float | None = option(
-        None,
-        "absorption: chance that the walk ends before a step. Default: of 0.2, 0.05 and 0.01 the best on validation.",
-        minimum=LEAST_DEATH,
-        maximum=0.999,
-    )
+    @classmethod
+    def own_options(cls) -> tuple[str, ...]:
+        """The walk, which a network has only as an input."""
+        return WALK_OPTIONS[1:]
 
     def unread(self) -> set[str]:
-        """All that is about training, and about input."""
+        """All that is about training, and about input; the walk is its own."""
         common = {field.name for field in dataclasses.fields(TrainConfig)}
-        return common - {"model", "direction"}
+        return common - {"model", "direction", *WALK_OPTIONS[1:]}
 
     def check(self) -> None:
         """What would be an input of a network is refused where it was asked for."""

@@ -1,8 +1,9 @@
 """CGNN: commute-time proximities as weights of two directed message channels."""
 
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal, Self
 
-from cgnn_cli.configs import option
+from cgnn_cli.configs import CLOSENESS, Facts, option
 from cgnn_cli.errors import UsageError
 from cgnn_cli.models.option_groups import BOTH_FIRST, SamplingOptions, SimilarityOptions, SteppingOptions, TwoWayOptions
 
@@ -15,8 +16,11 @@ class CgnnConfig(TwoWayOptions, SteppingOptions, SimilarityOptions, SamplingOpti
     operator = "commute"
     directions = BOTH_FIRST
 
-    aggregation: Literal["mean", "weighted-mean", "sym", "sym-out"] = option(
-        "mean", "cgnn: how messages are normalised. mean is the paper's: divided by the number of neighbours."
+    aggregation: Literal["auto", "mean", "weighted-mean", "sym", "sym-out"] = option(
+        "auto",
+        "cgnn: how messages are normalised. mean is the paper's: divided by the number of neighbours. "
+        "weighted-mean: by the sum of their weights. auto: weighted-mean with --proximity affinity or neighbours, "
+        "mean otherwise.",
     )
     combine: Literal["mean", "sum"] = option("mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages.")
     self_share: float = option(1 / 3, "cgnn: the share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
@@ -24,6 +28,24 @@ class CgnnConfig(TwoWayOptions, SteppingOptions, SimilarityOptions, SamplingOpti
         "layers",
         "cgnn: layers: the paper's. ppr: an MLP, then steps of personalised PageRank over the weighted edges.",
     )
+
+    def resolved(self, facts: Facts) -> Self:
+        """Closeness is near the floor for most neighbours, so that a plain mean would leave hardly any message."""
+        resolved = super().resolved(facts)
+        if self.aggregation != "auto":
+            return resolved
+        weighted = facts.proximity in CLOSENESS and self.propagation == "layers"
+        return replace(resolved, aggregation="weighted-mean" if weighted else "mean")
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """`--propagation ppr` reads no aggregation and leaves it out, but the key of its operator has one: mean."""
+        return super().from_dict({"aggregation": "mean", **values})
+
+    def told(self) -> dict[str, Any]:
+        """With the aggregation of its layers; `auto` is not settled where nothing was told of the weights."""
+        read = self.propagation == "layers" and self.aggregation != "auto"
+        return {**super().told(), **({"aggregation": self.aggregation} if read else {})}
 
     def numbers_a_node(self) -> int:
         return self.numbers_of_perceptron() if self.propagation == "ppr" else super().numbers_a_node()

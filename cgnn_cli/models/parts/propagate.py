@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 from torch import Tensor, nn
 
 DENSE_FROM = 0.25
@@ -194,6 +194,26 @@ def as_input(features: np.ndarray | csr_array, device: torch.device) -> Input:
         return Propagator(csr_array(features), device)
     dense = features if isinstance(features, np.ndarray) else features.toarray()
     return torch.from_numpy(np.ascontiguousarray(dense, dtype=np.float32)).to(device)
+
+
+def beside(x: Input, columns: np.ndarray) -> Input:
+    """The input with dense columns after its own; beside sparse ones every entry of these is kept, 0 too."""
+    if not isinstance(x, Propagator):
+        return torch.cat([x, torch.from_numpy(columns).to(x.device)], dim=1)
+    rows, count = columns.shape
+    parts = columns.ravel(), np.tile(np.arange(count), rows), np.arange(0, rows * count + 1, count)
+    return Propagator(csr_array(hstack([x.matrix, csr_array(parts, shape=columns.shape)], format="csr")), x.device)
+
+
+def with_last(x: Input, columns: Tensor) -> Input:
+    """The input with other values in the columns that `beside` put there."""
+    count = columns.shape[1]
+    if not isinstance(x, Propagator):
+        return torch.cat([x[:, :-count], columns], dim=1)
+    by_row, by_column = x.forward.values.clone(), x.backward.values.clone()
+    places = x.forward.offsets[1:, None].long() + torch.arange(-count, 0, device=columns.device)
+    by_row[places], by_column[-columns.numel() :] = columns, columns.t().ravel()
+    return _of_kernels(x.forward.with_values(by_row), x.backward.with_values(by_column))
 
 
 def lay_out(parameters: Iterable[nn.Parameter], x: Input) -> None:

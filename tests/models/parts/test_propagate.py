@@ -5,7 +5,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array, random_array
 
-from cgnn_cli.models.parts.propagate import Propagator, as_input, lay_out, multiply
+from cgnn_cli.models.parts.propagate import Propagator, as_input, beside, lay_out, multiply, with_last
 
 CPU = torch.device("cpu")
 
@@ -53,6 +53,23 @@ def test_sparse_features_multiply_like_dense_ones() -> None:
 def test_dense_features_that_are_mostly_zero_go_the_sparse_way() -> None:
     assert isinstance(as_input(random_matrix(30, 30, density=0.05).toarray(), CPU), Propagator)
     assert isinstance(as_input(random_matrix(30, 30, density=0.9), CPU), torch.Tensor)
+
+
+def test_columns_beside_features_can_be_exchanged() -> None:
+    """Zeros too, which a sparse matrix would forget; the weights get the gradient of what was there."""
+    features = random_matrix(20, 12, density=0.1)
+    dense = torch.from_numpy(features.toarray().astype(np.float32))
+    first, second = (np.random.default_rng(seed).integers(0, 3, (20, 4)).astype(np.float32) for seed in (0, 1))
+    for own in (as_input(features, CPU), dense, dense[:, :0]):
+        x = beside(own, first)
+        y = with_last(x, torch.from_numpy(second))
+        for made, columns in ((x, first), (y, second), (with_last(y, torch.from_numpy(first)), first)):
+            expected = torch.cat([dense[:, : own.shape[1]], torch.from_numpy(columns)], dim=1)
+            weight = torch.linspace(-1, 1, 3 * expected.shape[1]).reshape(3, -1).requires_grad_()
+            torch.testing.assert_close(multiply(made, weight), expected @ weight.t())
+            (found,) = torch.autograd.grad(multiply(made, weight).square().sum(), weight)
+            (wanted,) = torch.autograd.grad((expected @ weight.t()).square().sum(), weight)
+            torch.testing.assert_close(found, wanted)
 
 
 def without(matrix: csr_array, rows: list[int], columns: list[int]) -> csr_array:

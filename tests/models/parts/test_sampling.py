@@ -62,8 +62,8 @@ def learnable_graph(nodes: int = 150, *, as_sparse: bool = False) -> Graph:
 def gradients(task: Task, epoch: int = 0) -> tuple[float, dict[str, torch.Tensor]]:
     """Loss and gradients of an epoch with a single step."""
     task.network.train()
-    ((share, loss),) = task.losses(epoch)
-    assert share == 1
+    ((share, ((weight, loss),)),) = task.steps(epoch)
+    assert share == weight == 1
     loss.backward()
     found = {name: value.grad for name, value in task.network.named_parameters() if value.grad is not None}
     return float(loss.detach()), found
@@ -89,7 +89,7 @@ def test_small_batches_with_every_neighbour_add_up_to_the_full_batch() -> None:
     operators = make_operators(graph, None, SMALL)
     loss, _ = gradients(prepare(graph, operators, SMALL, 0, CPU))
     task = prepare(graph, operators, dataclasses.replace(SMALL, batch_nodes=7, fanout=1000), 0, CPU)
-    parts = [(share, float(part.detach())) for share, part in task.losses(0)]
+    parts = [(share, float(part.detach())) for share, ((_, part),) in task.steps(0)]
     assert len(parts) == 8 and sum(share for share, _ in parts) == pytest.approx(1)
     assert sum(share * part for share, part in parts) == pytest.approx(loss, abs=1e-5)
 
