@@ -165,7 +165,7 @@ def test_estimates_of_every_stage_are_within_a_factor_of_two_of_the_peak() -> No
 @needs_peaks
 def test_estimates_of_imports_are_within_a_factor_of_two_of_the_peak() -> None:
     found = measured("--together", "--only", "graph --edges edges.csv.gz", "--edges", "300000", "--shapes", "even")
-    assert len(found) == 2 and all(peak > estimates.LEAST for _, _, peak in found)
+    assert len(found) == 2 and all(peak > estimates.LEAST / 2 for _, _, peak in found)  # more than it takes by itself
     assert_estimated(found)
 
 

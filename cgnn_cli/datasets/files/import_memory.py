@@ -15,12 +15,12 @@ from typing import BinaryIO
 
 import numpy as np
 
+from cgnn_cli import estimates
 from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC
 from cgnn_cli.datasets.files.delimited import SAMPLE_LINES, find_delimiter, split_row
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.tables import PARQUET_MAGIC
 from cgnn_cli.datasets.files.text_files import GZIP_MAGIC
-from cgnn_cli.estimates import LEAST, SMALL
 
 PARSED = 4  # copies of a text while it becomes columns
 JOINED, PLACED = 120, 40  # of an edge, while it becomes an entry of the adjacency matrix, and afterwards
@@ -53,7 +53,7 @@ def import_memory(options: ImportOptions) -> int:
     held = edges.text + text + (ID + ID_AGAIN * bool(given)) * nodes
     parsing = PARSED * max([edges.text, *(edges.text + size.text for size in given)])
     joining, placing = JOINED * edges.rows + VALUE * values, PLACED * edges.rows + PLACED_VALUE * values
-    return max(LEAST, int(max(parsing, held + max(joining, placing))) + SMALL)
+    return max(estimates.LEAST, int(max(parsing, held + max(joining, placing))) + estimates.SMALL)
 
 
 def size_of(path: Path) -> Size:

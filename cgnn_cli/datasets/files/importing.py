@@ -22,7 +22,7 @@ RELIEF = "leave out what is not needed, or use a machine with more memory"
 
 def import_graph(options: ImportOptions) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how."""
-    check_memory("graph", import_memory(options), allowed_memory(), RELIEF)
+    check_memory("the import", import_memory(options), allowed_memory(), RELIEF)
     reading = Reading(options.header, options.comment)
     columns = EdgeColumns(options.source_column, options.target_column, options.weight_column)
     edges = read_edges(options.edges, columns, reading)

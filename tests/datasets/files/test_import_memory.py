@@ -60,6 +60,6 @@ def test_pipes_are_not_touched(tmp_path: Path) -> None:
 def test_an_import_that_would_not_fit_is_refused_before_it_reads(cgnn: FrontDoor) -> None:
     Path("edges.csv").write_bytes(rows_of(600_000) + b"an error in the last line\n")
     line = cgnn.fails(7, "data", "import", "large", "--edges", "edges.csv", "--memory-limit", "70M")
-    assert "graph needs about" in line and "70.0 MiB may be used" in line and "--memory-limit overrides" in line
+    assert "the import needs about" in line and "70.0 MiB may be used" in line and "--memory-limit overrides" in line
     assert "last line" not in line and not Path(".cgnn/graph").exists()
     assert "600002" in cgnn.fails(3, "data", "import", "large", "--edges", "edges.csv", "--memory-limit", "2G")
