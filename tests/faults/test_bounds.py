@@ -117,7 +117,7 @@ def test_case_28_an_artifact_unpacks_no_more_than_fits() -> None:
         assert path.stat().st_size < BOMB >> 7
         done, peak = measured("show", path, "--memory-limit", LIMIT)
         assert_refused(done, f"reading {path} needs about 512.0 MiB of memory, and 100.0 MiB may be used")
-        assert peak < IDLE + LIMIT
+        assert peak < IDLE
 
 
 def _hdf5_bomb() -> Path:
@@ -216,11 +216,11 @@ def test_case_17_in_a_control_group(group: Path) -> None:
     assert done.code == 0, done
 
 
-NODES = 60_000
+NODES = 150_000
 
 
 def test_f21_one_long_id_costs_its_own_length() -> None:
-    """Padded to the longest, the ids alone would take 60 MB, and four times as much as text."""
+    """Padded to the longest, the ids alone would take 150 MB, and four times as much as text."""
     ids = [f"n{number}" for number in range(NODES)]
     ids[7] = "x" * 1000
     Path("edges.csv").write_text("".join(f"{one},{ids[7 * place % NODES]}\n" for place, one in enumerate(ids)))
