@@ -98,7 +98,7 @@ def test_too_little_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["rewire", "dilap", "commute", "train"])
-def test_a_stage_that_would_not_fit_is_refused_before_it_starts(
+def test_case_17_a_stage_that_would_not_fit_is_refused_before_it_starts(
     cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     previous = {"dilap": "rewire", "commute": "dilap", "train": "commute"}.get(stage)

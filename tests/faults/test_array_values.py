@@ -98,9 +98,16 @@ def test_case_40_types_that_convert_without_loss(cgnn: FrontDoor, dtype: str, or
 
 
 @pytest.mark.parametrize(
-    "array", [np.ones((2, 2)), np.ones((3, 2), dtype=complex), np.full((3, 1), 2**60 + 1), np.ones(3)]
+    ("array", "said"),
+    [
+        (np.ones((2, 2)), "has 2 rows, but the graph has 3 nodes"),
+        (np.ones((3, 2), dtype=complex), "type complex128"),
+        (np.full((3, 1), 2**60 + 1), "cannot hold exactly"),
+        (np.ones(3), "shape (3,)"),
+    ],
 )
-def test_case_40_what_does_not_fit(cgnn: FrontDoor, array: np.ndarray) -> None:
+def test_case_40_what_does_not_fit(cgnn: FrontDoor, array: np.ndarray, said: str) -> None:
     np.save("edges.npy", np.array([[0, 1], [1, 2], [2, 0]]))
     np.save("features.npy", array)
-    assert "features.npy" in refused(cgnn, "--edges", "edges.npy", "--features", "features.npy")
+    line = refused(cgnn, "--edges", "edges.npy", "--features", "features.npy")
+    assert "features.npy" in line and said in line

@@ -63,7 +63,7 @@ def stopped(*arguments: object, patch: str) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture
 def importing(cgnn: FrontDoor) -> tuple[object, ...]:
-    """The command that imports `mine` into a store in which `other` was used last: the newest graph is not kept for that."""
+    """The command that imports `mine` into a store where `other` was used last, so that `mine` is not kept as new."""
     edges, _ = write_graph(Path(), seed=1)
     cgnn.ok("data", "import", "other", "--edges", edges, *STORE)
     cgnn.ok("rewire", "--dataset", "other", *STORE)
