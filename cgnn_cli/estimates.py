@@ -30,7 +30,7 @@ COMPUTE = ComputeConfig()
 # fit where one of their size was freed (mended in glibc 2.38). Panels of a training pile up to 2.2 to 3.8 times of what
 # lives; to return them at once makes it 2.4 times as slow.
 KEPT_BELOW = 32 << 20
-PILED_UP = 3.0
+PILED_UP, PILED_UP_EVALUATING = 3.0, 1.5
 CHUNK_ROWS = 1 << 14  # of an output, where a training is in batches: models/parts/sampling.py
 
 
@@ -149,7 +149,7 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
-    panels *= min(_piling_up(graph.node_count, graph, train), 2.0)
+    panels *= min(_piling_up(graph.node_count, graph, train), PILED_UP_EVALUATING)
     return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
 
 
