@@ -8,32 +8,10 @@ second four on citeseer are variations of the first, mostly of the best of them 
 
 from __future__ import annotations
 
-from typing import Any
+from cgnn_cli.tuning.starting_points import DECAYED, DEEP, DROPPED, SHALLOW, Values, commute, train
 
-Settings = dict[str, Any]
 WEB, ALIKE = ("chameleon", "squirrel"), ("cora-ml", "citeseer", "am-photo")
-
-
-def train(**options: Any) -> Settings:
-    """Options of the training by their paths."""
-    return {f"train.{name}": value for name, value in options.items()}
-
-
-def commute(**options: Any) -> Settings:
-    """Options of the commute times by their paths."""
-    return {f"commute.{name}": value for name, value in options.items()}
-
-
-DEEP = train(
-    layers=5, hidden=128, jumping_knowledge="max", l2_norm=True, feature_scaling="row", lr=0.005, weight_decay=0.0,
-    dropout=0.0, epochs=500, patience=100,
-)  # fmt: skip
-SHALLOW = train(
-    layers=2, hidden=64, feature_scaling="l2", lr=0.01, weight_decay=5e-4, dropout=0.5, epochs=300, patience=60
-)
 PLAIN = {**SHALLOW, **train(hidden=128, weight_decay=0.0, dropout=0.5, feature_scaling="row", epochs=400, patience=80)}
-DROPPED = {**SHALLOW, **train(input_dropout=0.5)}
-DECAYED = {**DROPPED, **train(weight_decay=5e-3)}
 NO_HEAD = {**SHALLOW, **train(head_layers=0)}
 NEAR = train(teleport=0.1, propagation_steps=2, feature_scaling="none", dropout=0.0)
 
@@ -47,12 +25,12 @@ INVERSE = commute(solver="series", steps=4, proximity="inverse", scale="4")
 RATIO = commute(solver="series", steps=4, proximity="ratio", scale="0.5")
 
 
-def varied(base: Settings, *changes: Settings) -> list[Settings]:
+def varied(base: Values, *changes: Values) -> list[Values]:
     """One configuration with each of the changes."""
     return [{**base, **change} for change in changes]
 
 
-BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
+BOTH_FAMILIES: dict[str, tuple[list[Values], list[Values]]] = {
     "cgnn": (
         [
             {**DEEP, **SVD},
@@ -267,7 +245,7 @@ BOTH_FAMILIES: dict[str, tuple[list[Settings], list[Settings]]] = {
 
 STRONG = train(weight_decay=5e-3)
 WIDE, TANH = train(hidden=128), train(activation="tanh")
-CITESEER: dict[str, list[Settings]] = {
+CITESEER: dict[str, list[Values]] = {
     "cgnn": varied(
         {**DECAYED, **INVERSE},
         train(aggregation="sym"),
@@ -360,7 +338,7 @@ BRANCHED = {
 }
 SPREAD = {**DROPPED, **train(propagation="ppr", direction="undirected")}
 SIMILAR = {**SPREAD, **train(knn=20, weight_decay=5e-3)}
-EXTENDED: dict[str, list[Settings]] = {
+EXTENDED: dict[str, list[Values]] = {
     "chameleon": [
         {**BRANCHED, **weights, **train(graph_share=share)} for share in (0.2, 0.05) for weights in (INVERSE, SVD)
     ],
@@ -397,7 +375,7 @@ EXTENDED: dict[str, list[Settings]] = {
 }
 
 
-def candidates(model: str, dataset: str, preset: str) -> list[Settings]:
+def candidates(model: str, dataset: str, preset: str) -> list[Values]:
     """What is tried for a model on a dataset, each with the model's name."""
     if preset == "extended":
         rows = EXTENDED[dataset]

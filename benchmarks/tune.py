@@ -21,7 +21,7 @@ from candidates import BOTH_FAMILIES, candidates
 from cgnn_cli.commands.console import Talker
 from cgnn_cli.configs import ComputeConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
-from cgnn_cli.execution.results import Run
+from cgnn_cli.execution.results import Run, search_of
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.presets.lookup import FOUND, Row
@@ -93,13 +93,7 @@ def record(cell: Cell, runs: list[Run]) -> None:
     if best is None or any(run.status == "not run" for run in runs):
         return
     dataset, model, preset = cell
-    search = {
-        "validation_accuracy": round(best.validation, 6),
-        "validation_std": round(best.validation_deviation, 6),
-        "splits": best.splits,
-        "configurations": len(runs),
-        "command": shlex.join([*COMMAND, dataset, "--models", model]),
-    }
+    search = search_of(best, len(runs), shlex.join([*COMMAND, dataset, "--models", model]))
     record_row(preset, dataset, model, Row(Settings.of(best.settings, dataset).full_row(), search))
 
 

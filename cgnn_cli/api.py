@@ -31,6 +31,7 @@ from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
 from cgnn_cli.stages.train import collect, fit
+from cgnn_cli.tuning.budget import Budget
 from cgnn_cli.watch import Watch
 from cgnn_cli.workspace import Workspace
 
@@ -94,4 +95,4 @@ __all__ += [
     "TrainConfig",
 ]
 __all__ += ["Checkpoint", "CommuteTimes", "Dilap", "Fit", "Graph", "Operators", "Predictions", "Rewired", "Scores"]
-__all__ += ["CgnnError", "Run", "Watch", "Workspace", "register", "train_config"]
+__all__ += ["Budget", "CgnnError", "Run", "Watch", "Workspace", "register", "train_config"]

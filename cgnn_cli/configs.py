@@ -10,17 +10,33 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
+from cgnn_cli.class_weights import parsed, settled
 from cgnn_cli.errors import UsageError
 from cgnn_cli.resources import parse_bytes
 from cgnn_cli.solver_table import PAPER_RANK, PARTS_STEPS, SOLVERS, describe_solvers, solver_names, solvers_with
 
 LARGEST_SEED = 2**32 - 1
 Encoding = Literal["auto", "none", "structural", "degrees", "laplacian", "head-start", "adjacency"]
+Metric = Literal["accuracy", "macro-f1", "balanced-accuracy", "auc", "average-precision"]
+METRICS: dict[str, str] = {  # with their names in words
+    "accuracy": "accuracy",
+    "macro-f1": "macro-F1",
+    "balanced-accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "average-precision": "average precision",
+}
+OF_A_CLASS = ("auc", "average-precision")  # metrics that can be about one class
+DECIDED_LATER = ("calibrate", "target_precision", "target_recall")  # on trained models, by their validation nodes
 CLOSENESS = ("affinity", "neighbours")  # proximities of what grows with closeness, as times do not
 UNSCALED = (*CLOSENESS, "none")  # proximities without a scale
 ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
 WALK_OPTIONS = ("label_walk", "walk_direction", "death_rate")
 STRUCTURAL_NOTE = "no features given: structural ones are used"
+
+
+def metric_words(metric: str, name: str | None = None) -> str:
+    """A metric in words, with the class that it is about, if it can be about one."""
+    return METRICS[metric] + (f" of {name}" if name is not None and metric in OF_A_CLASS else "")
 
 
 def option(default: Any, help: str, **limits: Any) -> Any:
@@ -306,7 +322,37 @@ class TrainConfig(StageConfig):
     weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
     epochs: int = option(1000, "Maximum number of epochs.", minimum=1)
     patience: int = option(
-        100, "Stop after so many epochs without a better one (validation accuracy, then loss).", minimum=1
+        100, "Stop after so many epochs without a better one (--metric on validation nodes, then loss).", minimum=1
+    )
+    metric: Metric = option(
+        "accuracy",
+        "What epochs and settings are chosen by, on validation nodes, and what a report shows. auc and "
+        "average-precision: each class against the rest, and their mean, or --metric-class alone.",
+    )
+    metric_class: str | None = option(
+        None, "The class that auc, average-precision and a target are about, by its name.", metavar="NAME"
+    )
+    class_weights: str = option(
+        "none",
+        "Weights of the classes in the loss. balanced: every class counts as much as any other. FILE: a table with the "
+        "columns class,weight; a class that it leaves out has weight 1.",
+        metavar="none|balanced|FILE",
+    )
+    calibrate: bool = option(
+        False,
+        "Divide class scores by a temperature, fitted on validation nodes, to make probabilities honest.",
+    )
+    target_precision: float | None = option(
+        None,
+        "Give --metric-class from a probability on that has this precision on validation nodes, with the most recall.",
+        above=0,
+        maximum=1,
+    )
+    target_recall: float | None = option(
+        None,
+        "Give --metric-class from a probability on that has this recall on validation nodes, with the most precision.",
+        above=0,
+        maximum=1,
     )
     seed: int = option(0, "Base seed; split r trains with seed + r.", minimum=0, maximum=LARGEST_SEED)
     precision: Literal["float32", "bfloat16"] = option(
@@ -371,6 +417,7 @@ class TrainConfig(StageConfig):
         super().__post_init__()
         if getattr(type(self), "model", None) != self.model:
             raise UsageError(f"{type(self).__name__} is not for --model {self.model}", "train_config finds what is")
+        object.__setattr__(self, "class_weights", settled(self.class_weights))
         self.powers()
 
     def to_dict(self) -> dict[str, Any]:
@@ -384,16 +431,48 @@ class TrainConfig(StageConfig):
     def unread(self) -> set[str]:
         """The options that change nothing, by the values of others."""
         unread = set() if self.label_input else {"label_powers"}
+        unread |= {name for name in ("metric", "class_weights", *DECIDED_LATER) if not self._differs(name)}
+        if self.metric_class is None or not (self.metric in OF_A_CLASS or self.has_target):
+            unread |= {"metric_class"}
         unread |= set() if self.label_walk else set(WALK_OPTIONS)
         if self.encoding not in ENCODING_SIZES:
             unread |= {"encoding_size"} if self.has_encoding else {"encoding", "encoding_size"}
         return unread if self.has_branch else unread | {"graph_share", "branch_hidden", "branch_dropout"}
+
+    def _differs(self, name: str) -> bool:
+        """Whether an option is not as 0.1.0 had it, before there was a choice."""
+        return bool(getattr(self, name) != getattr(TrainConfig, name))
+
+    def fit_options(self) -> dict[str, Any]:
+        """The options that the training of a split depends on: not those of what is decided after it."""
+        later = {*DECIDED_LATER, *(() if self.metric in OF_A_CLASS else ("metric_class",))}
+        return {name: value for name, value in self.to_dict().items() if name not in later}
+
+    def named_classes(self) -> list[str]:
+        """The classes that options name, which a graph must have."""
+        read = self.to_dict()
+        weighed = parsed(self.class_weights) if read.get("class_weights", "").startswith("{") else {}
+        return [*weighed, *([str(self.metric_class)] if "metric_class" in read else [])]
 
     def check(self) -> None:
         """Refuse options that cannot be served, or not together."""
         assert self.resolved_direction
         if self.label_walk and not self.learns:
             raise UsageError(f"--model {self.model} has no --label-walk: it trains nothing", "leave it out")
+        if self.target_precision is not None and self.target_recall is not None:
+            raise UsageError("--target-precision and --target-recall are two thresholds", "give one of them")
+        if self.has_target and self.metric_class is None:
+            raise UsageError("a target is about one class, and none is named", "name it with --metric-class")
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a class is given from a threshold on, and not where it is the likeliest."""
+        return self.target_precision is not None or self.target_recall is not None
+
+    @property
+    def decides_later(self) -> bool:
+        """Whether something is decided on the trained models: a temperature, or a threshold."""
+        return self.calibrate or self.has_target
 
     def resolved(self, facts: Facts) -> Self:
         return dataclasses.replace(super().resolved(facts), encoding=self.encoding_of(facts.features))

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CSR_ENTRY = 12  # a float64 and an int32
 OPERATOR_ENTRY = 40  # in float64 with its row and column, a copy of it, and the float32 that is kept
+RANKED = 32  # of a node and class: its probability in float64, with what it is made of
 SMALL = 4 << 20  # what does not grow with the graph: HDF5, thread stacks
 LEAST = 64 << 20  # of any estimate: the memory of the interpreter itself varies by about as much
 COMPUTE = ComputeConfig()
@@ -138,11 +139,16 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     return _needed(inputs, columns + max(walk, work + _feature_work(graph, train, inputs) + 4 * panels))
 
 
+def train_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
+    """Where something is decided on the models, they are run as for their scores; else they are put side by side."""
+    return eval_memory(inputs, config) if config.train.decides_later else 0
+
+
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
     """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined."""
     graph, train = inputs["graph"], config.train
     if not train.learns:
-        return _needed(inputs, 8 * graph.node_count * graph.class_count + 40 * graph.node_count)
+        return _needed(inputs, (8 + RANKED) * graph.node_count * graph.class_count + 40 * graph.node_count)
     kept, width = _operator_entries(inputs, train), getattr(train, "width", graph.class_count)
     joined = train.layers if getattr(train, "jumping_knowledge", "none") != "none" else 0
     branch = 3 * train.branch_hidden if train.has_branch else 0
@@ -150,7 +156,8 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
     panels *= min(_piling_up(graph.node_count, graph, train), PILED_UP_EVALUATING)
-    return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+    ranked = RANKED * graph.node_count * graph.class_count
+    return _needed(inputs, work + ranked + 4 * (panels + _chunked_outputs(graph.node_count, train)))
 
 
 def _walk_to_classes(graph: Graph) -> int:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cgnn_cli.configs import feature_source
-from cgnn_cli.errors import DataError
+from cgnn_cli.configs import OF_A_CLASS, TrainConfig, feature_source
+from cgnn_cli.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 UNUSED, TRAIN, VALIDATION, TEST = 0, 1, 2, 3
 PADDED_BYTES, PADDED_SHARE = 1 << 20, 4
+SHOWN_CLASSES = 12
 SPLIT_PARTS = {"train": TRAIN, "val": VALIDATION, "test": TEST}
 
 
@@ -125,6 +126,19 @@ class Graph(StageData):
             return np.array([str(node) for node in range(self.node_count)], dtype=object)
         return texts(self.node_ids)
 
+    def class_number(self, name: str) -> int:
+        """The number of a class that an option names."""
+        known = self.class_labels()
+        if name not in known:
+            shown = ", ".join(known[:SHOWN_CLASSES]) + (" ..." if len(known) > SHOWN_CLASSES else "")
+            raise UsageError(f"the graph has no class {name}", f"its classes are {shown}")
+        return known.index(name)
+
+    def class_in_focus(self, config: TrainConfig) -> int | None:
+        """The class that the metric of a training is about, where it is about one."""
+        focused = config.metric in OF_A_CLASS and config.metric_class is not None
+        return self.class_number(str(config.metric_class)) if focused else None
+
     def class_labels(self) -> list[str]:
         """The names of the classes as strings."""
         return [] if self.class_names is None else texts(self.class_names).tolist()
@@ -217,10 +231,21 @@ class Operators(StageData):
 
 @dataclass(frozen=True, kw_only=True)
 class Fit(StageData):
-    """One trained model: the weights of its best epoch and the history of its training."""
+    """One trained model: the weights of its best epoch and the history of its training.
+
+    Within a checkpoint also what was decided on it, a number each: the temperature of `--calibrate`, and the threshold
+    of `--target-precision` or `--target-recall`.
+    """
 
     weights: dict[str, np.ndarray]
     history: dict[str, np.ndarray]
+    temperature: np.ndarray | None = None
+    threshold: np.ndarray | None = None
+
+    @property
+    def divisor(self) -> float:
+        """What class scores are divided by before they become probabilities."""
+        return 1.0 if self.temperature is None else float(self.temperature[0])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +260,12 @@ class Checkpoint(StageData):
 
 @dataclass(frozen=True, kw_only=True)
 class Scores(StageData):
-    """What the models of a checkpoint reach: one row a split in each array."""
+    """What the models of a checkpoint reach: one row a split in each array. 0.1.0 wrote none of those from `auc` on.
+
+    auc, average_precision: of each class against the rest, NaN where not defined. curve: of each class the precision
+    where recall reaches 0, 0.01, ... 1. reliability: nodes, sum of probabilities and right ones in bins of the
+    probability of the likeliest class; reliability_before: the same without the temperature of `--calibrate`.
+    """
 
     splits: np.ndarray
     predictions: np.ndarray
@@ -247,3 +277,8 @@ class Scores(StageData):
     precision: np.ndarray
     recall: np.ndarray
     f1: np.ndarray
+    auc: np.ndarray | None = None
+    average_precision: np.ndarray | None = None
+    curve: np.ndarray | None = None
+    reliability: np.ndarray | None = None
+    reliability_before: np.ndarray | None = None

@@ -51,7 +51,7 @@ class FitConfig:
     split: int
 
     def to_dict(self) -> dict[str, Any]:
-        return {**self.train.to_dict(), "split": self.split}
+        return {**self.train.fit_options(), "split": self.split}
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,13 @@ def _commute(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, w
 
 def _fit(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
     return module.fit(inputs["graph"], merge_operators(inputs), config.train, config.split, compute, watch)
+
+
+def _collect(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
+    fits = {int(split): fit for split, fit in parts_in(inputs, "fit").items()}
+    if config.train.decides_later:
+        fits = module.decide(inputs["graph"], merge_operators(inputs), fits, config.train, compute)
+    return module.collect(fits)
 
 
 def _evaluate(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
@@ -235,12 +242,13 @@ STAGES: dict[str, Stage] = {
             "cgnn-checkpoint",
             1,
             "train_columns",
-            lambda module, inputs, *_: module.collect({int(n): fit for n, fit in parts_in(inputs, "fit").items()}),
+            _collect,
             module="cgnn_cli.stages.train",
             settings=TrainConfig,
             after="commute",
             help="Train a model on every split; takes the newest commute artifact if no dataset is named.",
             example="cgnn train --layers 2 --hidden 64",
+            memory=estimates.train_memory,
             sent=CheckpointConfig,
             is_result=True,
         ),
@@ -377,7 +385,8 @@ def _training(config: TrainConfig, graph: Step, commute: Step, splits: Iterable[
     chosen = tuple(splits)
     needed = {"graph": graph, **operator_steps(config, inputs)}
     fits = {role_name("fit", split): Step.of("fit", FitConfig(config, split), needed) for split in chosen}
-    return Step.of("train", CheckpointConfig(config, chosen), {**inputs, **fits})
+    read = operator_steps(config, inputs) if config.decides_later else {}
+    return Step.of("train", CheckpointConfig(config, chosen), {**inputs, **read, **fits})
 
 
 def operator_steps(config: TrainConfig, inputs: dict[str, Step]) -> dict[str, Step]:

@@ -106,7 +106,10 @@ LISTENERS.append(_add_model)
 
 
 class Settings:
-    """The values in force for one call; those of a `point` of a sweep hold in any case."""
+    """The values in force for one call; those of a `point` of a sweep hold in any case.
+
+    row: the settings of the preset, where they are not looked up by its name.
+    """
 
     def __init__(
         self,
@@ -116,6 +119,7 @@ class Settings:
         environment: Mapping[str, str] = os.environ,
         preset: str | None = None,
         point: Mapping[str, Any] | None = None,
+        row: Mapping[str, Any] | None = None,
     ) -> None:
         load_extensions()
         self.values = {path: Resolved(key.default) for path, key in KEYS.items()}
@@ -132,7 +136,11 @@ class Settings:
             self.values[path] = Resolved(checked(known_key(path, "sweep"), value, "sweep"), "sweep")
             self.given.add(path)
         self.preset, origin = preset, f"preset {preset}"
-        row = preset_row(preset, self.value("dataset"), self.value("train.model")) if preset is not None else {}
+        if row is None:
+            row = preset_row(preset, self.value("dataset"), self.value("train.model")) if preset is not None else {}
+        model = self.values["train.model"]
+        if model.origin != "default" and row.get("train.model", model.value) != model.value:
+            raise UsageError(f"the {origin} is for {row['train.model']}, not for {model.value}", "leave the model out")
         for path, raw in row.items():
             key = known_key(path, origin)
             if self.values[path].origin == "default":
@@ -175,6 +183,11 @@ class Settings:
         left_out = {"model"} | ({"seed"} if train.seed == KEYS["train.seed"].default else set())
         row |= {f"train.{name}": value for name, value in values.items() if name not in left_out}
         return {path: value for path, value in row.items() if value is not None}
+
+    def changed(self, sections: Sequence[str]) -> dict[str, Any]:
+        """The settings of some sections that were set anywhere, and so have not their default for want of another."""
+        own = (path for path, key in KEYS.items() if key.section in sections)
+        return {path: self.value(path) for path in own if self.values[path].origin != "default"}
 
     def given_in(self, section: str) -> list[str]:
         """The keys of a section that were given on the command line."""

@@ -77,6 +77,18 @@ def _range(key: Key, found: re.Match[str], place: str) -> Range:
     return Range(low, high, bool(found["log"]), whole)
 
 
+def plain(value: Any) -> str:
+    """A value as people write it, without loss: 1e-05, 0.5, true."""
+    if isinstance(value, float) and float(f"{value:g}") == value:
+        return f"{value:g}"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def set_words(values: Mapping[str, Any]) -> list[str]:
+    """Settings as a command line takes them."""
+    return [word for path, value in values.items() for word in ("--set", f"{path}={plain(value)}")]
+
+
 def swept_key(path: str, place: str) -> Key:
     """A key that may vary in a sweep: an option of a stage."""
     key = known_key(path, place)

@@ -10,25 +10,29 @@ takes, from the store or by computing. Nothing here prints; numpy, scipy and tor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import CommuteConfig, ComputeConfig, SourceConfig
+from cgnn_cli.configs import CONFIGS, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
-from cgnn_cli.errors import DataError, UpstreamError, UsageError
+from cgnn_cli.errors import DataError, NumericalError, ResourceError, UpstreamError, UsageError
 from cgnn_cli.execution.given import given_step
-from cgnn_cli.execution.results import Run, Runs
+from cgnn_cli.execution.results import Run, Runs, search_of
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
-from cgnn_cli.pipeline import Step
+from cgnn_cli.pipeline import Step, plan
+from cgnn_cli.presets.chosen import chosen_row
 from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, memory_limit, thread_count
+from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.solver_table import missing_parts
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.choices import Choice, write_choice
 from cgnn_cli.store.store import Store
+from cgnn_cli.tuning.budget import Budget
 from cgnn_cli.watch import Watch
 
 if TYPE_CHECKING:
@@ -37,9 +41,11 @@ if TYPE_CHECKING:
     from cgnn_cli.analysis.node_sets import SetSteps
     from cgnn_cli.analysis.prediction import Predictions
     from cgnn_cli.datasets.upstream.locating import Listener
+    from cgnn_cli.graph import CommuteTimes
     from cgnn_cli.numerics.fundamental import Fundamental
     from cgnn_cli.numerics.pair_times import PairTimes
     from cgnn_cli.report.content import Report
+    from cgnn_cli.tuning.search import Tuned
 
 
 class Silence:
@@ -124,7 +130,7 @@ class Workspace:
         splits: Sequence[int] = (),
         max_minutes: float | None = None,
     ) -> list[Run]:
-        """All combinations of some values, the best by mean validation accuracy first; test labels are not seen."""
+        """All combinations of some values, the best by mean validation score first; test labels are not seen."""
         from cgnn_cli.sweeps import points_of
 
         points = points_of({path: list(values) for path, values in space.items()}, None, 0)
@@ -132,6 +138,35 @@ class Workspace:
         runs = [Run(name, dataset, {**(settings or {}), **point}, tuple(splits)) for name, point in named]
         self.carry_out(runs, test=False, max_minutes=max_minutes)
         return best_first(runs)
+
+    def tune(
+        self,
+        dataset: str,
+        settings: Mapping[str, Any] | None = None,
+        *,
+        budget: Budget | None = None,
+        seed: int = 0,
+        splits: Sequence[int] = (),
+        finished: Callable[[Run], None] = lambda run: None,
+    ) -> Tuned:
+        """Search for the best model and settings for a dataset on validation alone, and keep the choice in the store.
+
+        settings: what is the same in every configuration. What was trained before is found in the store.
+        """
+        from cgnn_cli.tuning.search import Search, command_of
+
+        fixed, within = dict(settings or {}), budget or Budget()
+        tuned = Search(self.scheduler, dataset, fixed, within, seed, splits, finished).carry_out()
+        trained, _ = self.runner.obtain(self.scheduler.step("train", tuned.best, tuned.best.splits))
+        tuned.search = search_of(tuned.best, len(tuned.runs), command_of(dataset, fixed, within, seed, splits))
+        write_choice(self.store, Choice(tuned.graph.key, tuned.model, tuned.row, tuned.search, trained.key))
+        return tuned
+
+    def choice(self, dataset: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The settings that `tune` chose for a dataset; those given say which form of its graph."""
+        form = Settings.of(settings or {}, dataset).config("graph")
+        assert isinstance(form, GraphConfig)
+        return chosen_row(self.store, dataset, form, self.source)
 
     def pair_times(self, walk: Step, source: Sequence[str], target: Sequence[str]) -> PairTimes:
         """Exact hitting and commute times of pairs of nodes, named by their ids, on the walk of a dilap step."""
@@ -224,19 +259,38 @@ class Workspace:
         chosen = [np.asarray(columns[name])[closest_edges(data, count)].tolist() for name in names]
         return [dict(zip(names, row, strict=True)) for row in zip(*chosen, strict=True)]
 
-    def diagnose(self, times: Step, count: int = 256) -> Diagnosis:
-        """Should commute times help? Figures and a verdict, from a commute step and exact times of some edges."""
-        from cgnn_cli.analysis.diagnosis import diagnose_graph
+    def diagnose(self, times: Step, count: int = 256, splits: Sequence[int] = ()) -> Diagnosis:
+        """Should weights help? Figures and a verdict, from a commute step, exact times of some edges, and the labels of
+        the training nodes of some splits, or of all."""
+        from cgnn_cli.analysis.diagnosis import Weighed, diagnose_graph
 
         config: CommuteConfig = times.config
+        graph, dilap = self.runner.data(self._graph(times)), self.runner.data(times.inputs["dilap"])
+        paper = None if graph.splits is None else self._paper_times(times)
         return diagnose_graph(
-            self.runner.data(self._graph(times)),
-            self.runner.data(times.inputs["dilap"]),
-            self.runner.data(times),
+            graph,
+            Weighed(dilap, self.runner.data(times), config, paper),
+            splits=splits,
             count=count,
             seed=config.solver_seed,
             jobs=thread_count(self.compute.threads, 0),
+            progress=lambda done, total: self.reporter.progress(done, total, "nodes of sampled edges solved"),
         )
+
+    def _paper_times(self, times: Step) -> CommuteTimes | None:
+        """The paper's scores and weights for the same graph; None where its walk is too slow to be solved for."""
+        from cgnn_cli.analysis.weight_kinds import PAPER, WEIGHTS
+
+        settings = Settings.of(WEIGHTS[PAPER], "the paper's weights")
+        step = plan("commute", self._graph(times), {name: settings.config(name) for name in CONFIGS}, ())
+        reporter, self.runner.reporter = self.runner.reporter, Silence()  # nobody asked for its warnings
+        try:
+            found: CommuteTimes = self.runner.data(step)
+        except (NumericalError, ResourceError):
+            return None
+        finally:
+            self.runner.reporter = reporter
+        return found
 
     def predict(self, trained: Step, splits: Iterable[int] | None = None) -> Predictions:
         """Mean class probabilities of the models of some splits of a train step, or of all, for every node."""
@@ -299,8 +353,11 @@ class Workspace:
         named = {part.key: part.file for part in times.lineage if part.file is not None}
         return given_step(self.store, made[-1], named)
 
-    def report(self, names: Sequence[str] = (), *, with_origin: bool = False) -> Report:
-        """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures."""
+    def report(self, names: Sequence[str] = (), *, with_origin: bool = False, metric: str | None = None) -> Report:
+        """The evaluations of the store, or those named by files or beginnings of keys, beside the paper's figures.
+
+        metric: what they are compared by; by default what all of them were trained by, else accuracy.
+        """
         from cgnn_cli.paper.matching import beside_paper
         from cgnn_cli.report.content import Report
 
@@ -311,7 +368,7 @@ class Workspace:
                 f"the store {self.store.root} has no evaluations to report",
                 "run `cgnn run` first, or name another --store",
             )
-        return Report(source, chosen, beside_paper, with_origin)
+        return Report(source, chosen, beside_paper, with_origin, metric)
 
     @staticmethod
     def _graph(step: Step) -> Step:
@@ -325,6 +382,6 @@ class Workspace:
 
 
 def best_first(runs: Iterable[Run]) -> list[Run]:
-    """The finished ones by validation accuracy, the first of equals first; then those that failed, then the rest."""
+    """The finished ones by validation score, the first of equals first; then those that failed, then the rest."""
     order = {"done": 0, "failed": 1, "not run": 2}
     return sorted(runs, key=lambda run: (order[run.status], -run.validation))

@@ -1,6 +1,7 @@
 """Predictions for every node, labelled or not."""
 
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 import torch
@@ -8,6 +9,7 @@ import torch
 from cgnn_cli.artifact_tables import write_named_rows, write_table
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.graph import Checkpoint, Graph, Operators
+from cgnn_cli.numerics.calibration import decided, probabilities_of
 from cgnn_cli.stages.task import set_up_torch
 from cgnn_cli.stages.train import forward
 
@@ -45,10 +47,17 @@ def predict_classes(
     splits: list[int],
     compute: ComputeConfig | None = None,
 ) -> Predictions:
-    """Mean class probabilities over the models of some splits."""
+    """Mean class probabilities over the models of some splits; a class with thresholds from their mean on."""
     device = set_up_torch(compute or ComputeConfig())
     outputs = [forward(graph, operators, checkpoint, config, split, device) for split in splits]
-    probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
-    return Predictions(
-        graph, splits, probabilities.argmax(axis=1), probabilities.max(axis=1), outputs[0].hidden.cpu().numpy()
-    )
+    fits = [checkpoint.fit(split) for split in splits]
+    if config.decides_later:  # in 64 bits, in which a threshold was chosen
+        parts = [probabilities_of(o.logits.cpu().numpy(), fit.divisor) for o, fit in zip(outputs, fits, strict=True)]
+        probabilities = np.mean(parts, axis=0)
+    else:
+        probabilities = torch.stack([output.logits.softmax(dim=1) for output in outputs]).mean(dim=0).cpu().numpy()
+    thresholds = [float(fit.threshold[0]) for fit in fits if fit.threshold is not None]
+    focus = graph.class_number(str(config.metric_class)) if thresholds else None
+    classes = decided(probabilities, focus, fmean(thresholds) if thresholds else None)
+    given = probabilities[np.arange(len(classes)), classes]
+    return Predictions(graph, splits, classes, given, outputs[0].hidden.cpu().numpy())

@@ -5,21 +5,25 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 WAY_BACK = 0.2  # share of edges on a directed cycle: web and social graphs tried have 0.3 or more, citation graphs 0.12
-POPULARITY = 0.001  # variance of log r as a share of that of log c: below it, c is 1/pi_i + 1/pi_j for all purposes
+POPULARITY = 0.001  # the spread of log r over that of log c, squared: below, c is 1/pi_i + 1/pi_j for all purposes
 NO_SPREAD = 0.05  # of the ratio r, 5th to 95th percentile, relative to its median
+GAIN, NO_GAIN = (
+    0.08,
+    0.06,
+)  # in homophily: see docs/diagnose.md
+CLEAR = 2  # standard errors
+LEAST_EDGES = 50  # inside the training nodes, to judge by
 MANY_TWINS = 0.1
 MANY_ALIKE = 0.7  # neighbours of one label
 FALSE_TIMES = 0.1  # median relative error of the solver
+MOST_FAR = 0.01  # share of the edges
 EVEN_WEIGHTS, ONE_NEIGHBOUR = 0.95, 0.3  # effective neighbours as a share of all
-NOTICEABLE = 0.01  # relative gain in the distance to the labels
+NONE = "none"
 
 HEADLINES = {
-    "unlikely": "Commute times are unlikely to help here: most edges have no way back.",
-    "popularity": (
-        "Commute times say hardly more than popularity here: expect true ones to give no more than --solver pi-only "
-        "gives."
-    ),
-    "worth trying": "Commute times are worth trying here: edges have ways back, and times say more than popularity.",
+    "worth trying": "Weights are worth trying here: those of {weights} tell neighbours of one class from others.",
+    "unclear": "Whether weights help here is unclear from the graph and its training labels.",
+    "unlikely": "Weights are unlikely to help here: the same model without any is the one to beat.",
     "no edges": "There are no edges with commute times, so there is nothing to weigh.",
 }
 
@@ -35,29 +39,75 @@ class Reason:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The answer in a word or two, the sentence for it, and the figures behind it."""
+    """The answer in a word or two, the sentence for it, the figures behind it, and the kind of weights to try.
+
+    weights: a name in weight_kinds.py, or `none`; empty where there is nothing to train.
+    """
 
     answer: str
     headline: str
     reasons: list[Reason]
+    weights: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def judge(figures: dict[str, Any]) -> Verdict:
-    """The answer follows from ways back and from what times say beyond pi; the rest are cautions that go with it."""
-    if not figures["sampled_edges"]:
+    """The training labels decide, where they are enough; else the edges alone, which can speak against weights only."""
+    if not figures["edges_with_times"]:
         return Verdict("no edges", HEADLINES["no edges"], [*_cautions(figures)])
-    answer = "popularity" if _is_popularity(figures) else "worth trying"
-    if figures["returning_edges"] < WAY_BACK:
-        answer = "unlikely"
-    return Verdict(answer, HEADLINES[answer], [_way_back(figures), _beyond_popularity(figures), *_cautions(figures)])
+    best = _best(figures)
+    labelled = figures["training_edges"] >= LEAST_EDGES and best != NONE
+    answer = _by_labels(figures["weights"][best]) if labelled else _by_edges(figures)
+    reasons = [_gain(figures, best) if labelled else _too_few(figures), _way_back(figures), *_beyond(figures)]
+    tried = "" if figures["test_twins"] is None else NONE if answer == "unlikely" else best
+    return Verdict(answer, HEADLINES[answer].format(weights=best), [*reasons, *_cautions(figures)], tried)
+
+
+def _best(figures: dict[str, Any]) -> str:
+    """The kind of weights with the largest gain in homophily."""
+    gains: dict[str, dict[str, float]] = figures["weights"]
+    return max(gains, key=lambda name: gains[name]["gain"], default=NONE)
+
+
+def _by_labels(best: dict[str, float]) -> str:
+    gain, error = best["gain"], best["error"]
+    if gain >= GAIN and gain > CLEAR * error:
+        return "worth trying"
+    return "unlikely" if gain < NO_GAIN else "unclear"
+
+
+def _by_edges(figures: dict[str, Any]) -> str:
+    return "unlikely" if figures["returning_edges"] < WAY_BACK or _is_popularity(figures) else "unclear"
 
 
 def _is_popularity(figures: dict[str, Any]) -> bool:
-    share = figures["beyond_popularity"]
-    return figures["ratio_spread"] < NO_SPREAD or (share is not None and share < POPULARITY)
+    spread, share = figures["ratio_spread"], figures["beyond_popularity"]
+    return spread is not None and (spread < NO_SPREAD or (share is not None and share < POPULARITY))
+
+
+def _gain(figures: dict[str, Any], name: str) -> Reason:
+    best = figures["weights"][name]
+    says = (
+        f"inside the training nodes, {figures['homophily']:.1%} of {figures['training_edges']:,} edges join two of one "
+        f"class, and {best['homophily']:.1%} by the weights of {name}, the most of all kinds: {points(best)} points; "
+        f"so far networks gained much from {100 * GAIN:.0f} points on, and seldom anything below {100 * NO_GAIN:.0f}"
+    )
+    return Reason("weights", best["gain"], says)
+
+
+def points(gain: dict[str, float]) -> str:
+    """A gain in points, with its error."""
+    return f"{100 * gain['gain']:+.1f} ± {100 * gain['error']:.1f}"
+
+
+def _too_few(figures: dict[str, Any]) -> Reason:
+    count = figures["training_edges"]
+    says = f"{count} edges are inside the training nodes, too few to see whether weights go with classes"
+    if not count:
+        says = "no edge is inside the training nodes, so that nothing shows whether weights go with classes"
+    return Reason("training_edges", count, says)
 
 
 def _way_back(figures: dict[str, Any]) -> Reason:
@@ -72,42 +122,48 @@ def _way_back(figures: dict[str, Any]) -> Reason:
     return Reason("returning_edges", share, says)
 
 
-def _beyond_popularity(figures: dict[str, Any]) -> Reason:
+def _beyond(figures: dict[str, Any]) -> Iterator[Reason]:
+    """What times say beyond pi, where any could be solved for."""
     spread, share = figures["ratio_spread"], figures["beyond_popularity"]
+    if spread is None:
+        return
     varies = "" if share is None else f", {share:.2%} of the variance of log c"
+    says = f"the ratio of c to 1/pi_i + 1/pi_j varies by {spread:.0%}{varies}: times say something about the pair"
     if _is_popularity(figures):
         says = (
-            f"c is nearly 1/pi_i + 1/pi_j: the ratio of the two varies by {spread:.0%}{varies}; run --solver pi-only "
-            "beside it, and try --proximity ratio, which weighs by the ratio alone"
+            f"c is nearly 1/pi_i + 1/pi_j: the ratio of the two varies by {spread:.0%}{varies}; weights by c itself "
+            "are those of --solver pi-only, while ratio and affinity weigh by what is left"
         )
-    else:
-        says = (
-            f"the ratio of c to 1/pi_i + 1/pi_j varies by {spread:.0%}{varies}: --proximity ratio weighs by that part "
-            "alone; --proximity neighbours, common neighbours without times, is the cheap control"
-        )
-    return Reason("beyond_popularity", spread if share is None else share, says)
+    yield Reason("beyond_popularity", spread if share is None else share, says)
 
 
 def _cautions(figures: dict[str, Any]) -> Iterator[Reason]:
-    """What else is to be known of labels, the splits, the solver and the weights, where there is something to say."""
-    found, homophily, twins = figures["label_similarity"], figures["homophily"], figures["test_twins"]
-    if found and found["adjacency_scaled"]:
-        gain = 1 - found["weights_scaled"] / found["adjacency_scaled"]
-        if gain < -NOTICEABLE:
-            says = f"{-gain:.0%} worse at telling which neighbours share a label than the plain edges are"
-        else:
-            near = f"{gain:.0%} nearer" if gain > NOTICEABLE else "no nearer"
-            says = f"{near} to which neighbours share a label than the plain edges are"
-        yield Reason("label_similarity", gain, f"the weights in use are {says}, at the best scale of each")
+    """What else is to be known of labels, features, the splits, the times and the weights, if there is something."""
+    homophily, twins, corrected = figures["homophily"], figures["test_twins"], figures["corrected_homophily"]
     if homophily is not None and homophily >= MANY_ALIKE:
-        says = f"{homophily:.0%} of the neighbours share a label: there is little to weigh apart"
+        chance = "" if corrected is None else f" ({corrected:.0%} beyond chance)"
+        says = f"{homophily:.0%} of the neighbours share a class{chance}: there is little to weigh apart"
         yield Reason("homophily", homophily, says)
+    if figures["features"] != "own" and homophily is not None:
+        says = (
+            "the graph has no features of its own: an encoding of a node's place (--encoding, by default laplacian) "
+            "may know already what weights know, and with one such gains have vanished"
+        )
+        yield Reason("features", 0.0, says)
     if twins is not None and twins >= MANY_TWINS:
         says = (
             f"{twins:.0%} of the test nodes have a training node with the same out-neighbours: looking that up scores "
             "high, so judge on a filtered version of the graph"
         )
         yield Reason("test_twins", twins, says)
+    yield from _of_times(figures)
+
+
+def _of_times(figures: dict[str, Any]) -> Iterator[Reason]:
+    if (far := figures["edges_beyond_1e9"]) > MOST_FAR * figures["edges_with_times"]:
+        share = far / figures["edges_with_times"]
+        says = f"{far:,} edges ({share:.1%}) take more than 1e9 steps, which nobody can mean: use --method escape"
+        yield Reason("edges_beyond_1e9", share, says)
     error = figures["solver_error"]["median_relative_error"]
     if error is not None and error > FALSE_TIMES:
         says = f"the solver in use is off by {error:.0%} (median): its times are scores, not expected steps"

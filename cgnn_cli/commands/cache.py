@@ -76,11 +76,15 @@ def verify_cache(
     session: Session, keys: Annotated[list[str] | None, argument("KEY...", ALL_KEYS_HELP, complete_artifact)] = None
 ) -> Outcome:
     """Read artifacts in full, and put damaged ones into quarantine."""
+    from cgnn_cli.store.choices import FOLDER, choice_keys
     from cgnn_cli.store.housekeeping import DAMAGED, FOREIGN, NEWER, SOUND, UNREADABLE, artifact_files, verify
 
-    store, rows, table, failures = session.store, [], Table("stage", "key", "result"), []
-    everything = ((path.parent.name, path.stem) for path in artifact_files(store))
-    places = [locate(store, key) for key in keys] if keys else list(everything)
+    store, rows, table = session.store, [], Table("stage", "key", "result")
+    failures: list[str] = []
+    choices: list[str] = []  # those that are damaged, which stay
+    everything = [(path.parent.name, path.stem) for path in artifact_files(store)]
+    everything += [(FOLDER, key) for key in choice_keys(store)]
+    places = [locate(store, key) for key in keys] if keys else everything
     for number, (stage, key) in enumerate(places):
         session.talker.progress(number, len(places), f"{stage} {key[:12]}")
         if (found := verify(store, stage, key)) is None:
@@ -92,14 +96,18 @@ def verify_cache(
             session.talker.note(reason)
         elif result == UNREADABLE:
             failures.append(reason)
+        elif result == DAMAGED and stage == FOLDER:
+            choices.append(reason)
     counts = Counter(row["result"] for row in rows)
     if counts[DAMAGED] or failures:
         session.talker.show(table)
-    if counts[DAMAGED]:
+    if moved := counts[DAMAGED] - len(choices):
         raise CorruptError(
-            f"{counts[DAMAGED]} of {_count(len(rows), 'artifact')} in {store.root} damaged, and moved to quarantine",
+            f"{moved} of {_count(len(rows), 'artifact')} in {store.root} damaged, and moved to quarantine",
             "run the commands that made them again, or import the graph again",
         )
+    if choices:
+        raise CorruptError(choices[0])
     if failures:
         others = f", and {len(failures) - 1} more" if failures[1:] else ""
         raise ResourceError(f"not verified: {failures[0]}{others}", "check permissions, owners and the disk")

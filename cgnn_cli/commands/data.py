@@ -11,6 +11,7 @@ from rich.table import Column, Table
 
 from cgnn_cli.commands.console import make_table
 from cgnn_cli.commands.data_fetch import fetch_datasets, verify_datasets
+from cgnn_cli.commands.data_names import remove_dataset, rename_dataset
 from cgnn_cli.commands.options import (
     DATASET_SECTIONS,
     MEMORY_LIMIT,
@@ -26,6 +27,7 @@ from cgnn_cli.datasets.generated import TITLES
 from cgnn_cli.datasets.registry import Datasets, check_import_name, graph_step, remember
 from cgnn_cli.datasets.upstream.locating import find_files, mirror_folder
 from cgnn_cli.errors import UsageError
+from cgnn_cli.pipeline import Step
 
 LISTED = ("nodes", "edges", "classes", "splits")
 
@@ -46,7 +48,13 @@ def register(app: typer.Typer) -> None:
     made, example = "Make a dataset from your own files.", "cgnn data import mine --edges edges.csv --labels labels.csv"
     fields = import_parameters()
     command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields, extra=MEMORY_LIMIT)
-    brief = "Datasets: list, show, fetch, verify, import. [green]cgnn data fetch squirrel[/green]"
+    more, example = "Add edges and labels to a dataset of your own.", "cgnn data update mine --edges more.csv"
+    command(data, "update", update_dataset, group="data", help=more, example=example, fields=fields, extra=MEMORY_LIMIT)
+    removed = "Remove a dataset of your own, and its graph where nothing else needs it."
+    renamed = "Give a dataset of your own another name."
+    command(data, "rm", remove_dataset, group="data", help=removed, example="cgnn data rm mine")
+    command(data, "rename", rename_dataset, group="data", help=renamed, example="cgnn data rename mine payments")
+    brief = "Datasets: list, show, fetch, verify, import, update, rm, rename. [green]cgnn data fetch squirrel[/green]"
     app.add_typer(data, name="data", rich_help_panel="Graphs", short_help=brief)
 
 
@@ -103,7 +111,7 @@ def show_dataset(
     header, hit = runner.obtain(step)
     read = datasets.record(name, config, step)
     statistics = {**graph_statistics(runner.data(step)), "repeats": read.get("repeats", 0)}
-    for note in read.get("notes", ()):
+    for note in (*read.get("notes", ()), *read.get("warnings", ())):
         session.talker.note(note)
     parts = ("protocol", "undirected", "featureless", "verified", "standin")
     origin = {part: value for part, value in header.summary.items() if part in parts}
@@ -125,31 +133,64 @@ def import_dataset(
     session: Session, name: Annotated[str, argument("NAME", "Name for the dataset.")], **values: Any
 ) -> Outcome:
     """Read the files, and publish the graph under a name."""
-    from cgnn_cli.datasets.files.importing import import_graph
-
     check_import_name(name)
+    return _publish(session, name, _given(values))
+
+
+def update_dataset(
+    session: Session,
+    name: Annotated[str, argument("NAME", "Name of an imported dataset.", complete_dataset)],
+    **values: Any,
+) -> Outcome:
+    """Read the files, and publish the graph so far with what they add; the graph so far stays as NAME@1, NAME@2, ..."""
+    from cgnn_cli.datasets.naming import check_own
+
+    check_own(session.store, name)
+    step = session.workspace.datasets().step(name)
+    session.workspace.runner.obtain(step)
+    return _publish(session, name, _given(values), step)
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
     given = {field: value for field, value in values.items() if value is not None}
     if given.keys() & {"split_count", "split_seed"} and ("labels" not in given or "splits" in given):
         raise UsageError(
             "--split-count and --split-seed are for splits that are drawn from the labels",
             "leave them out with --splits or without --labels",
         )
-    graph = import_graph(ImportOptions(**given))
+    return given
+
+
+def _publish(session: Session, name: str, given: dict[str, Any], before: Step | None = None) -> Outcome:
+    """Import the files, add them to a graph so far if there is one, and let the name stand for the result."""
+    from cgnn_cli.datasets.files.importing import import_graph
+    from cgnn_cli.datasets.naming import keep_version
+
+    earlier = None if before is None else session.workspace.runner.data(before)
+    graph = import_graph(ImportOptions(**given), earlier)
     step = graph_step(graph)
     roles = ("edges", "features", "labels", "splits")
     source: dict[str, Any] = {role: str(given[role]) for role in roles if role in given}
     session.store.check_writable("graph", "datasets")
-    with session.store.pinned([("graph", step.key)]):
+    with session.store.pinned([("graph", each.key) for each in (step, before) if each]):
         found, hit = session.workspace.runner.obtain(step)
+        if before is not None and before.key != step.key:
+            version = keep_version(session.store, name)
+            source["previous"] = graph.summary["previous"] = before.key
+            graph.summary["notes"].append(f"the graph so far is {version}, with the key {before.key[:12]}")
         remember(session.store, name, step, source, graph.summary)
     for note in graph.summary.get("notes", ()):
         session.talker.note(note)
-    summary = {**found.summary, **{figure: value for figure, value in graph.summary.items() if figure != "notes"}}
+    for warning in graph.summary.get("warnings", ()):
+        session.talker.warn(warning)
+    told = {figure: value for figure, value in graph.summary.items() if figure not in ("notes", "warnings")}
     session.talker.say(
         f"{name}: {graph.node_count:,} nodes, {graph.adjacency.nnz:,} edges, {graph.class_count} classes, "
         f"{graph.split_count} split{'' if graph.split_count == 1 else 's'}"
     )
-    return Outcome.of_artifact(session.store.path("graph", found.key), found, hit=hit, summary=summary)
+    return Outcome.of_artifact(
+        session.store.path("graph", found.key), found, hit=hit, summary={**found.summary, **told}
+    )
 
 
 def _terms(benchmark: Benchmark) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from cgnn_cli.commands import (
     show,
     stages,
     sweep,
+    tune,
 )
 from cgnn_cli.commands.options import option
 from cgnn_cli.commands.streams import prepare_streams, release_output
@@ -72,6 +73,7 @@ GROUPS = (
     stages,
     run,
     sweep,
+    tune,
     predict,
     explain,
     hitting,

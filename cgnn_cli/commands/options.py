@@ -16,7 +16,7 @@ from cgnn_cli.configs import CONFIGS, StageConfig, option_name
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.errors import CgnnError
 from cgnn_cli.pipeline import STAGES
-from cgnn_cli.presets.lookup import PRESETS
+from cgnn_cli.presets.lookup import AUTO, PRESETS
 from cgnn_cli.settings import DEFAULT_STORE, KEYS, Settings
 from cgnn_cli.store.store import Store
 
@@ -145,13 +145,18 @@ def _completion_store() -> Store:
         return Store(Path(DEFAULT_STORE))
 
 
-PRESET_HELP = f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; others override them."
+PRESET_HELP = (
+    f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; {AUTO}: the model and settings that "
+    "`cgnn tune` chose. Others override them."
+)
 PRESET_PARAMETER = keyword(
     "preset",
     None,
     Annotated[
         str | None,
-        option("--preset", PRESET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=completion(lambda: PRESETS)),
+        option(
+            "--preset", PRESET_HELP, INPUT_PANEL, metavar="NAME", autocompletion=completion(lambda: (*PRESETS, AUTO))
+        ),
     ],
 )
 MEMORY_LIMIT = config_parameters("compute.memory_limit")

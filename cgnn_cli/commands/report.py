@@ -11,11 +11,13 @@ import typer
 from cgnn_cli.commands.console import terminal_table
 from cgnn_cli.commands.options import ORIGIN_HELP, OUTPUT_PANEL, argument, complete_artifact, option
 from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.configs import Metric
 from cgnn_cli.errors import UsageError
 from cgnn_cli.store.outputs import make_folder, write_output
 
 FORMATS = ("html", "md", "tex", "csv", "json")
 RUNS_HELP = "Evaluations: files, or beginnings of keys. Default: all of the store."
+METRIC_HELP = "What runs are compared by. Default: what all of them were trained by, else accuracy."
 FORMAT_HELP = "What to write: html, md, tex, csv, json; several with commas."
 
 
@@ -36,6 +38,7 @@ def report_runs(
     runs: Annotated[list[str] | None, argument("RUNS", RUNS_HELP, complete_artifact)] = None,
     formats: Annotated[str, option("--format", FORMAT_HELP, metavar="LIST")] = "html",
     output: Annotated[Path, option("--output -o", "Folder to write to.", metavar="DIR")] = Path("report"),
+    metric: Annotated[Metric | None, option("--metric", METRIC_HELP)] = None,
     with_origin: Annotated[bool, option("--with-origin", ORIGIN_HELP, OUTPUT_PANEL)] = False,
     title: Annotated[str, option("--title", "Heading of the page.")] = "Report",
 ) -> Outcome:
@@ -47,7 +50,7 @@ def report_runs(
     from cgnn_cli.report.files import figure_files, report_files
     from cgnn_cli.report.scores import run_table
 
-    report = session.workspace.report(runs or (), with_origin=with_origin)
+    report = session.workspace.report(runs or (), with_origin=with_origin, metric=metric)
     make_folder(output)
     drawn = bool(wanted & {"html", "md", "tex"})
     if drawn and find_spec("matplotlib") is None:

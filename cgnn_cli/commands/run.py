@@ -11,15 +11,18 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.console import figure, make_table
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import choose_splits, deliver, find_start, note_unread_options, show_forecast
-from cgnn_cli.configs import CommuteConfig
+from cgnn_cli.configs import CommuteConfig, metric_words
 from cgnn_cli.datasets.registry import name_of
-from cgnn_cli.errors import UsageError
+from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.pipeline import COMMANDS, Step, plan
+from cgnn_cli.presets.lookup import AUTO, FOUND, rows_of
 from cgnn_cli.report.paired import paired_difference
+from cgnn_cli.report.table import spread_text
 from cgnn_cli.settings import Resolved
 from cgnn_cli.solver_table import exact_or_series
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.choices import read_choice
 
 FIGURES = ("test_accuracy", "validation_accuracy", "macro_f1")
 
@@ -86,7 +89,9 @@ def run(
 
     splits = list(choose_splits(session, start, target, split))
     step = plan(target, start, configs, splits)
-    weighted = {**configs, "train": settings.config("train", model="cgnn")}
+    # What was chosen is set beside the defaults; other settings are compared with other weights alone.
+    around = session.given.settings(preset=None) if settings.preset == AUTO else settings
+    weighted = {**options.stage_configs(around), "train": around.config("train", model="cgnn")}
     weights = compared(runner.graph_figure(start, "nodes")) if compare else {}
     plans = {name: plan("eval", start, {**weighted, "commute": config}, splits) for name, config in weights.items()}
     note_unread_options(session, step, *plans.values())
@@ -95,13 +100,29 @@ def run(
     session.workspace.obtain(*step.lineage, *plans.values())
     outcome = deliver(session, step, output_format)
     if target == "eval":
+        if name and not settings.preset and not session.as_json:
+            session.talker.say(hint(session, name, start.key))
         rows = {name: runner.obtain(other)[0] for name, other in plans.items()}
         if step.key not in {header.key for header in rows.values()}:  # what was asked for comes last if it is new
-            rows[_title(runner, step) + (" (as asked)" if compare else "")] = runner.obtain(step)[0]
+            origin = " (chosen)" if settings.preset == AUTO else " (as asked)"
+            rows[_title(runner, step) + (origin if compare else "")] = runner.obtain(step)[0]
         if compare:
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
         outcome.table = score_table(rows, (graph and name_of(session.store, graph.key, name)) or "scores")
     return outcome
+
+
+def hint(session: Session, dataset: str, graph_key: str) -> str:
+    """Settings that were found for this graph, or how to find some."""
+    model = session.settings.value("train.model")
+    try:
+        if choice := read_choice(session.store, graph_key):
+            return f"hint: `cgnn tune` chose {choice.model} for this graph; --preset {AUTO} takes it"
+    except CgnnError as error:
+        session.talker.warn(f"{error.message} ({error.hint})")
+    if found := [name for name in FOUND if (dataset, model) in rows_of(name, [model])]:
+        return f"hint: there are settings of {model} for {dataset}; --preset {' or '.join(found)} takes them"
+    return f"hint: `cgnn tune --dataset {dataset}` chooses a model and its settings on validation"
 
 
 def _title(runner: Runner, step: Step) -> str:
@@ -126,17 +147,20 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
     """Mean and standard deviation over the splits, and the paired difference to the first row."""
     first = next(iter(rows.values()))
     runs = first.summary["test_accuracy"]["runs"]
-    counted = f"{runs} split{'s' if runs > 1 else ''}"
-    caption = f"direction {first.summary['direction']}"
+    directions = dict.fromkeys(header.summary["direction"] for header in rows.values())
+    caption = f"direction {', '.join(directions)}"
     columns = ["test", "validation", "macro-F1"]
+    chosen = first.summary.get("metric")  # what the models were chosen by, if not by accuracy
+    columns += [metric_words(chosen, first.summary.get("metric_class"))] if chosen else []
     if len(rows) > 1:
         columns.append("gain ± s.e.")
         caption += "; gain: paired difference of test accuracy to the first row"
-    table = make_table("weights", *(figure(name, no_wrap=True) for name in columns), caption=caption, pad_edge=False)
-    table.title = f"{dataset}: accuracy and macro-F1 in %, mean ± std over {counted}"
+    table = make_table("run", *(figure(name, no_wrap=True) for name in columns), caption=caption, pad_edge=False)
+    over = f"mean ± std over {runs} splits" if runs > 1 else "1 split"
+    table.title = f"{dataset}: accuracy and macro-F1 in %, {over}"
     for name, header in rows.items():
-        spreads = [header.summary[name] for name in FIGURES]
-        cells = [f"{100 * values['mean']:.2f} ± {100 * values['std']:.2f}" for values in spreads]
+        spreads = [header.summary[name] for name in FIGURES] + ([header.summary["metrics"][chosen]] if chosen else [])
+        cells = [spread_text(values) for values in spreads]
         if len(rows) > 1:
             cells.append("" if header is first else _difference(header, first))
         table.add_row(name, *cells)

@@ -18,8 +18,10 @@ import typer
 
 from cgnn_cli.commands.console import Talker, stdout_console
 from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTINGS_PANEL
-from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig
+from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig, option_name
 from cgnn_cli.errors import ResourceError, UsageError
+from cgnn_cli.presets.chosen import chosen_row
+from cgnn_cli.presets.lookup import AUTO
 from cgnn_cli.printable import printable, printable_json
 from cgnn_cli.resources import ASKED_LIMIT, LEAST_SPACE, check_address_space
 from cgnn_cli.settings import Settings
@@ -76,7 +78,30 @@ class CommandLine:
 
     def settings(self, **changes: Any) -> Settings:
         """The settings in force."""
-        return Settings(self.flags, self.sets, self.file, **{"preset": self.preset, **changes})
+        changes = {"preset": self.preset, **changes}
+        if changes["preset"] == AUTO:
+            known = Settings(self.flags, self.sets, self.file)
+            form, source = known.config("graph"), known.config("source")
+            assert isinstance(form, GraphConfig) and isinstance(source, SourceConfig)
+            changes["row"] = chosen_row(Store(store_root(known)), known.value("dataset"), form, source)
+        return Settings(self.flags, self.sets, self.file, **changes)
+
+    def place(self) -> list[str]:
+        """Where this call found its data and its store, as words of another command."""
+        words: list[str] = []
+        for name in ("data", "mirror", "offline", "accept_standin", "store"):
+            value = self.flags.get(name)
+            words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
+        return words
+
+
+def store_root(settings: Settings) -> Path:
+    """The folder of the store that settings name."""
+    root = Path(settings.value("store"))
+    try:
+        return root.expanduser().absolute()
+    except (RuntimeError, FileNotFoundError) as error:
+        raise UsageError(f"the store {root} cannot be located: {error}", "give an absolute --store") from error
 
 
 class Session:
@@ -100,12 +125,7 @@ class Session:
         self.space = space or {}
         self.as_json = as_json
         self.talker = Talker(quiet=quiet)
-        root = Path(settings.value("store"))
-        try:
-            root = root.expanduser().absolute()
-        except (RuntimeError, FileNotFoundError) as error:
-            raise UsageError(f"the store {root} cannot be located: {error}", "give an absolute --store") from error
-        self.store = Store(root, warn=self.talker.warn, lock_timeout=lock_timeout)
+        self.store = Store(store_root(settings), warn=self.talker.warn, lock_timeout=lock_timeout)
         self._clock = time.perf_counter()
 
     @cached_property

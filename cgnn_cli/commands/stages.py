@@ -14,6 +14,7 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.console import figure
 from cgnn_cli.commands.options import INPUT_PANEL, OUTPUT_PANEL, option
 from cgnn_cli.commands.output import standin_mark
+from cgnn_cli.commands.score_tables import add_scores
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import deliver, find_start, make_plan, show_forecast
 from cgnn_cli.errors import UsageError
@@ -74,7 +75,10 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         forced = (target, "fit") if target == "train" else (target,)
         session.configure(forced=forced if force else (), restart=restart)
         step = make_plan(session, target, inputs, split, dry_run=dry_run)
-        return show_forecast(session, step) if dry_run else deliver(session, step, output_format)
+        if dry_run:
+            return show_forecast(session, step)
+        outcome = deliver(session, step, output_format)
+        return add_scores(session, step, outcome) if is_after(target, "fit") else outcome
 
     return learning_stage if is_after(target, "fit") else graph_stage
 

@@ -1,9 +1,10 @@
-"""`cgnn sweep`: grids and random searches over the options of all stages, judged on validation accuracy alone."""
+"""`cgnn sweep`: grids and random searches over the options of all stages, judged on validation nodes alone."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,16 +13,29 @@ import typer
 from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.sweep_table import Board, accuracy_text, sweep_table
-from cgnn_cli.configs import option_name
-from cgnn_cli.errors import CgnnError, UsageError
-from cgnn_cli.execution.results import Run
-from cgnn_cli.pipeline import COMMANDS, role_name
+from cgnn_cli.commands.sweep_table import Board, configuration_values, sweep_table, validation_text, validation_values
+from cgnn_cli.configs import metric_words, option_name
+from cgnn_cli.errors import UsageError
+from cgnn_cli.execution.results import Run, raise_if_all_failed, search_of
+from cgnn_cli.pipeline import COMMANDS
 from cgnn_cli.presets.lookup import FOUND, Row
 from cgnn_cli.presets.recording import check_record, record_row
 from cgnn_cli.redaction import redacted_command
 from cgnn_cli.settings import KEYS, OF_FLAG, Settings
-from cgnn_cli.sweeps import SWEPT, Point, Range, Shard, Space, SweepFile, points_of, read_sweep, separator, shard_of
+from cgnn_cli.sweeps import (
+    SWEPT,
+    Point,
+    Range,
+    Shard,
+    Space,
+    SweepFile,
+    plain,
+    points_of,
+    read_sweep,
+    separator,
+    set_words,
+    shard_of,
+)
 from cgnn_cli.workspace import best_first
 
 FileArgument = Annotated[Path | None, argument("FILE", "The sweep in TOML: lists and ranges of values.")]
@@ -41,8 +55,8 @@ def register(app: typer.Typer) -> None:
         app,
         "sweep",
         sweep,
-        help="Train many configurations and compare their validation accuracy; test accuracy is never computed.",
-        brief=f"Compare many configurations by validation accuracy. [green]{example}[/green]",
+        help="Train many configurations and compare them on validation nodes; test nodes are never scored.",
+        brief=f"Compare many configurations on validation nodes. [green]{example}[/green]",
         example=example,
         panel="All stages",
         extra=options.config_parameters("compute", *COMMANDS, *options.DATASET_SECTIONS),
@@ -62,6 +76,12 @@ class Search:
     count: int | None
     seed: int
 
+    @cached_property
+    def metric(self) -> str:
+        """What configurations are compared by, in words: one for all of them."""
+        settings = self.settings({})
+        return metric_words(settings.value("train.metric"), settings.value("train.metric_class"))
+
     def settings(self, point: Point) -> Settings:
         """The settings of a configuration."""
         given = dataclasses.replace(self.session.given, flags={**self.session.given.flags, "dataset": self.dataset})
@@ -71,7 +91,7 @@ class Search:
         """The training of a configuration, described by what differs from the defaults."""
         settings = self.settings(point)
         varied = [path for path, choice in self.space.items() if isinstance(choice, Range) or len(choice) > 1]
-        name = "  ".join(f"{KEYS[path].name}={_plain(point[path])}" for path in varied) or "as set"
+        name = "  ".join(f"{KEYS[path].name}={plain(point[path])}" for path in varied) or "as set"
         own = (path for path, key in KEYS.items() if key.section in SWEPT)
         changed = {path: settings.value(path) for path in own if settings.value(path) != KEYS[path].default}
         return Run(name, self.dataset, changed, self.splits)
@@ -81,10 +101,8 @@ class Search:
         words = ["cgnn", "sweep", "--dataset", self.dataset]
         words += ["--preset", self.preset] if self.preset else []
         words += [word for split in self.splits for word in ("--split", str(split))]
-        base = self.session.settings
-        own = [path for path in KEYS if KEYS[path].section in SWEPT and path not in self.space]
-        fixed = {path: base.value(path) for path in own if base.values[path].origin != "default"}
-        words += [word for path, value in fixed.items() for word in ("--set", f"{path}={_plain(value)}")]
+        fixed = self.session.settings.changed(SWEPT)
+        words += set_words({path: value for path, value in fixed.items() if path not in self.space})
         words += [word for path, choice in self.space.items() for word in ("--set", f"{path}={_listed(path, choice)}")]
         if self.count is not None:
             words += ["--random", str(self.count), "--sweep-seed", str(self.seed)]
@@ -111,20 +129,18 @@ def sweep(
     _check_record(search, record, part)
     runs = [search.run(point) for point in part.of(points)]
     of_all = f", shard {part.number} of {part.count}" if part.count > 1 else ""
-    title = f"{search.dataset}: validation accuracy in %, mean ± std over the splits{of_all}"
+    title = f"{search.dataset}: validation {search.metric} in %, mean ± std over the splits{of_all}"
     with Board(session.talker, title, len(runs)) as board:
         session.workspace.runner.reporter = board
         session.workspace.scheduler.carry_out(runs, deadline=Deadline(max_minutes), finished=board.finished)
-    if runs and all(run.status == "failed" for run in runs):
-        error, text = runs[0].error, f"all {len(runs)} configurations failed; the first: {runs[0].message}"
-        raise type(error)(text, error.hint) if isinstance(error, CgnnError) else RuntimeError(text)
+    raise_if_all_failed(runs)
     best = next((run for run in best_first(runs) if run.status == "done"), None)
     summary = _summary(search, part, len(points), runs, part.of(points))
     if best is not None:
         scoring = eval_command(session, search.dataset, _written_out(best.settings))
-        figures = {"settings": best.settings, "validation_accuracy": _spread(best), "command": scoring}
+        figures = {"settings": best.settings, **validation_values(best), "command": scoring}
         summary["best"] = {"name": best.name, **figures}
-        session.talker.say(f"best: {best.name}, validation {accuracy_text(best)}")
+        session.talker.say(f"best: {best.name}, validation {validation_text(best)}")
         session.talker.say(f"score it on the test nodes: {scoring}")
     left = sum(result.status == "not run" for result in runs)
     if left:
@@ -135,7 +151,7 @@ def sweep(
         _record(search, record, best, points[runs.index(best)], len(points))
         session.talker.say(f"recorded in the preset {record}")
     cache = "miss" if board.computed else "hit"
-    return Outcome.of(sweep_table(runs, title), summary, key=best.checkpoint if best else None, cache=cache)
+    return Outcome.of(sweep_table(best_first(runs), title), summary, key=best.checkpoint if best else None, cache=cache)
 
 
 def _search(session: Session, file: SweepFile, splits: list[int] | None, count: int | None, seed: int | None) -> Search:
@@ -147,6 +163,9 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
             name = option_name(KEYS[path].name)
             raise UsageError(f"{path} is to vary, and {name} gives it one value", "leave one of them out")
     space = {path: choice for path, choice in file.space.items() if path not in settings.given} | session.space
+    for path in ("train.metric", "train.metric_class"):
+        if isinstance(choice := space.get(path, []), Range) or len(choice) > 1:
+            raise UsageError(f"{path} is what configurations are compared by, and cannot vary", "give it one value")
     in_file = None if "dataset" in settings.given else values.get("dataset")
     dataset = in_file or settings.value("dataset")
     if not dataset:
@@ -165,18 +184,11 @@ def _search(session: Session, file: SweepFile, splits: list[int] | None, count: 
     )
 
 
-def _plain(value: Any) -> str:
-    """A value as people write it, without loss: 1e-05, 0.5, true."""
-    if isinstance(value, float) and float(f"{value:g}") == value:
-        return f"{value:g}"
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def _listed(path: str, choice: Any) -> str:
     """A choice as `--set` takes it."""
     if isinstance(choice, Range):
         return choice.text()
-    return separator(KEYS[path]).join(_plain(value) for value in choice)
+    return separator(KEYS[path]).join(plain(value) for value in choice)
 
 
 def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> str:
@@ -187,11 +199,8 @@ def eval_command(session: Session, dataset: str, settings: dict[str, Any]) -> st
         if isinstance(value, bool):
             words.append(flag if value else flag.replace("--", "--no-", 1))
         else:
-            words += [flag, _plain(value)]
-    for name in ("data", "mirror", "offline", "accept_standin", "store"):
-        value = session.given.flags.get(name)
-        words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
-    return redacted_command(words)
+            words += [flag, plain(value)]
+    return redacted_command([*words, *session.given.place()])
 
 
 def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
@@ -202,29 +211,9 @@ def _written_out(settings: dict[str, Any]) -> dict[str, Any]:
     return {**defaults, **settings}
 
 
-def _spread(run: Run) -> dict[str, Any]:
-    return {"mean": run.validation, "std": run.validation_deviation, "runs": len(run.splits)}
-
-
 def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: list[Point]) -> dict[str, Any]:
     """What `--json` says; configurations in the order of the sweep."""
-    rows = [
-        {
-            "name": result.name,
-            "point": point,
-            "settings": result.settings,
-            "status": result.status,
-            "message": result.message,
-            "splits": result.splits,
-            "validation_accuracy": _spread(result) if result.splits else None,
-            "validation_accuracy_per_split": result.validation_accuracies,
-            "epochs": result.epochs,
-            "seconds": result.fit_seconds,
-            "keys": {"train": result.checkpoint}
-            | {role_name("fit", split): fit.key for split, fit in result.fits.items()},
-        }
-        for result, point in zip(runs, points, strict=True)
-    ]
+    rows = [{"point": point, **configuration_values(run)} for run, point in zip(runs, points, strict=True)]
     return {
         "dataset": search.dataset,
         "shard": f"{part.number}/{part.count}",
@@ -249,11 +238,5 @@ def _check_record(search: Search, record: str | None, part: Shard) -> None:
 def _record(search: Search, name: str, best: Run, point: Point, total: int) -> None:
     """Write the winner as a row of a preset, with the search that found it."""
     settings = search.settings(point)
-    found = {
-        "validation_accuracy": round(best.validation, 6),
-        "validation_std": round(best.validation_deviation, 6),
-        "splits": best.splits,
-        "configurations": total,
-        "command": search.command(),
-    }
-    record_row(name, search.dataset, settings.value("train.model"), Row(settings.full_row(), found))
+    row = Row(settings.full_row(), search_of(best, total, search.command()))
+    record_row(name, search.dataset, settings.value("train.model"), row)

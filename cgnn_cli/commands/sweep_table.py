@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from statistics import fmean, pstdev
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group
 from rich.table import Table
 
 from cgnn_cli.commands.console import Talker, figure, make_table
+from cgnn_cli.pipeline import role_name
+from cgnn_cli.report.table import score_text
 from cgnn_cli.store.artifact import Header
 from cgnn_cli.workspace import best_first
 
@@ -21,31 +25,57 @@ if TYPE_CHECKING:
 SHOWN_ROWS = 15
 
 
-def accuracy_text(result: Run) -> str:
-    """Mean and standard deviation of the validation accuracy in per cent; a single split has no deviation."""
-    mean = f"{100 * result.validation:.2f}"
-    return f"{mean} ± {100 * result.validation_deviation:.2f}" if len(result.splits) > 1 else mean
+def validation_text(result: Run) -> str:
+    """Mean and standard deviation of the validation score in per cent; a single split has no deviation."""
+    return score_text(result.validation, result.validation_deviation if len(result.splits) > 1 else None)
 
 
-def sweep_table(results: list[Run], title: str) -> Table:
-    """The configurations with their validation accuracy, the best first."""
+def validation_values(run: Run) -> dict[str, Any]:
+    """Accuracy on the validation nodes for `--json`, and what configurations are compared by if not that."""
+    values = {"validation_accuracy": run.validation_accuracies}
+    if run.metric != "accuracy":
+        values["validation_score"] = run.validation_scores
+    told = {name: {"mean": fmean(found), "std": pstdev(found), "runs": len(found)} for name, found in values.items()}
+    return told | ({} if run.metric == "accuracy" else {"metric": run.metric})
+
+
+def configuration_values(run: Run) -> dict[str, Any]:
+    """What `--json` says of a configuration."""
+    return {
+        "name": run.name,
+        "settings": run.settings,
+        "status": run.status,
+        "message": run.message,
+        "splits": run.splits,
+        **(validation_values(run) if run.splits else {"validation_accuracy": None}),
+        "validation_accuracy_per_split": run.validation_accuracies,
+        "epochs": run.epochs,
+        "seconds": run.fit_seconds,
+        "keys": {"train": run.checkpoint} | {role_name("fit", split): fit.key for split, fit in run.fits.items()},
+    }
+
+
+def sweep_table(results: Sequence[Run], title: str, settled: Sequence[float] = ()) -> Table:
+    """The configurations with their validation scores, in the order given; in a tune also what it settles at."""
     figures = (figure(name, no_wrap=True) for name in ("validation", "splits", "epochs", "seconds"))
-    table = make_table("configuration", *figures, "status", title=title, pad_edge=False)
-    for result in best_first(results):
+    columns = (*([figure("settled", no_wrap=True)] if settled else []), *figures)
+    table = make_table("configuration", *columns, "status", title=title, pad_edge=False)
+    for place, result in enumerate(results):
         count = len(result.splits)
         cells = ["", str(count), "", ""]
         if count:
             epochs, seconds = sum(result.epochs) / count, sum(result.fit_seconds) / count
-            cells = [accuracy_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
+            cells = [validation_text(result), str(count), f"{epochs:.0f}", f"{seconds:.2f}"]
         status = result.status if result.status != "failed" else f"failed: {result.message}"
-        table.add_row(result.name, *cells, status)
+        ranked_by = [f"{100 * settled[place]:.2f}" if settled[place] else ""] if settled else []
+        table.add_row(result.name, *ranked_by, *cells, status)
     return table
 
 
 class Board:
-    """Hears what happens in a sweep, and shows it."""
+    """Hears what happens in a sweep, and shows it. `total`: the number of its configurations, where it is known."""
 
-    def __init__(self, talker: Talker, title: str, total: int) -> None:
+    def __init__(self, talker: Talker, title: str, total: int | None = None) -> None:
         self.talker, self.title, self.total = talker, title, total
         self.results: list[Run] = []
         self.computed = False
@@ -81,13 +111,15 @@ class Board:
             self._refresh()
 
     def finished(self, result: Run) -> None:
-        """A configuration is done or has failed."""
-        self.results.append(result)
+        """A configuration is done or has failed; one that goes on to more splits is so again."""
+        self.results += [] if result in self.results else [result]
         if self._live is not None:
             self._refresh()
             return
-        outcome = f"validation {accuracy_text(result)}" if result.status == "done" else f"failed: {result.message}"
-        self.talker.say(f"{len(self.results)} of {self.total}  {result.name}  {outcome}")
+        outcome = f"validation {validation_text(result)}" if result.status == "done" else f"failed: {result.message}"
+        place = f"{len(self.results)} of {self.total}  " if self.total is not None else ""
+        over = "" if self.total is not None else f"  splits {len(result.splits)}"
+        self.talker.say(f"{place}{result.name}  {outcome}{over}")
 
     def _refresh(self) -> None:
         assert self._live is not None

@@ -22,13 +22,29 @@ def unit_adjacency(source: np.ndarray, target: np.ndarray, count: int) -> csr_ar
     return canonical_csr(csr_array((np.ones(len(key)), (key // count, key % count)), shape=(count, count)))
 
 
-def weighted_adjacency(source: np.ndarray, target: np.ndarray, weight: np.ndarray, count: int) -> csr_array:
-    """The edges as a matrix of weights; those of repeats are summed, smallest first so that order does not matter."""
+def weighted_adjacency(
+    source: np.ndarray,
+    target: np.ndarray,
+    weight: np.ndarray,
+    count: int,
+    combine: str = "sum",
+    time: np.ndarray | None = None,
+) -> csr_array:
+    """The edges as a matrix of weights; those of repeats are made one.
+
+    They are summed, smallest first so that order does not matter; or counted; or the largest is taken, or the last: the
+    latest where there are times, of those at one time the last in the file.
+    """
     key = source * np.int64(count) + target
-    order = np.lexsort((weight, key))
+    later = np.zeros(len(key)) if time is None else np.where(np.isnan(time), -np.inf, time)
+    order = np.lexsort((np.arange(len(key)), later, key) if combine == "last" else (weight, key))
     key, starts = np.unique(key[order], return_index=True)
-    with np.errstate(over="ignore"):
-        data = np.add.reduceat(weight[order], starts) if len(key) else weight
+    stops = np.append(starts[1:], len(order))
+    if combine == "sum":
+        with np.errstate(over="ignore"):
+            data = np.add.reduceat(weight[order], starts) if len(key) else weight
+    else:
+        data = (stops - starts).astype(np.float64) if combine == "count" else weight[order][stops - 1]
     return canonical_csr(csr_array((data, (key // count, key % count)), shape=(count, count)))
 
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from cgnn_cli.graph import Graph
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(\+[a-z0-9-]{1,20}){0,4}")
+VERSION_PATTERN = re.compile(NAME_PATTERN.pattern + r"@[1-9][0-9]{0,3}")
+RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(@[1-9][0-9]{0,3})?(\+[a-z0-9-]{1,20}){0,4}")
 GENERATED_SOURCE = {DEMO: {"demo": 1}} | {name: {"made": 1} for name in MADE}  # raised when another graph comes out
 RECORDED = ("dataset", "protocol", "undirected", "featureless", "verified", "standin")
 
@@ -148,9 +149,10 @@ class Datasets:
             return name, self._recorded(name, source, make) or self._make(name, source, make)
         if name in BENCHMARKS:
             return self._benchmark(name)
-        record = self.store.dataset(name) if NAME_PATTERN.fullmatch(name) else {}
+        is_name = NAME_PATTERN.fullmatch(name) or VERSION_PATTERN.fullmatch(name)
+        record = self.store.dataset(name) if is_name else {}
         if not record:
-            raise self._unknown(name)
+            raise self.unknown(name)
         return name, _of_record(record, lambda: _gone(self.store, name))
 
     def _benchmark(self, name: str) -> tuple[str, Step]:
@@ -208,7 +210,8 @@ class Datasets:
             remember(self.store, name, step, source, graph.summary)
         return step
 
-    def _unknown(self, name: str) -> UsageError:
+    def unknown(self, name: str) -> UsageError:
+        """The error for a name that is none, with the names that there are."""
         from difflib import get_close_matches
 
         known = self.names()

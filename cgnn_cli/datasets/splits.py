@@ -56,6 +56,54 @@ def _ratio_split(labels: np.ndarray, ratio: Ratio, generator: np.random.Generato
     return split
 
 
+def time_splits(
+    labels: np.ndarray, time: np.ndarray, before: float, start: float, shares: Ratio, count: int, seed: int
+) -> np.ndarray:
+    """Splits by the time of each node: nodes of earlier than `before` train, those from `start` on test.
+
+    Those between validate, which makes one split. Where there are none between because the two are one moment, the
+    earlier nodes of each class are divided at random, `count` times, by the shares of train and validation. Nodes
+    without a time are in no part.
+    """
+    split = np.full(len(labels), UNUSED, dtype=np.uint8)
+    known = (labels >= 0) & ~np.isnan(time)
+    split[known & (time < before)] = TRAIN
+    split[known & (time >= before)] = VALIDATION
+    split[known & (time >= start)] = TEST
+    counts = ", ".join(f"{part} {int((split == code).sum())}" for part, code in SPLIT_PARTS.items())
+    if not (split == TRAIN).any() or not (split == TEST).any() or (before < start and not (split == VALIDATION).any()):
+        hint = "choose other dates; a node's time is that of its first edge, or of a column of the labels"
+        raise DataError(f"the dates leave a part of the split without labelled nodes: {counts}", hint)
+    if before < start:
+        return split[np.newaxis]
+    share = shares[0] / (shares[0] + shares[1])
+    draws = (np.random.default_rng(seed + number) for number in range(count))
+    return np.stack([_hold_out(split, labels, share, generator) for generator in draws])
+
+
+def _hold_out(split: np.ndarray, labels: np.ndarray, share: float, generator: np.random.Generator) -> np.ndarray:
+    """A split with a part of each class's training nodes taken to validate; one node of a class stays to train."""
+    divided = split.copy()
+    for _, members in _members(np.where(split == TRAIN, labels, -1)):
+        train = max(min(round(share * len(members)), len(members) - 1), 1)
+        divided[generator.permutation(members)[train:]] = VALIDATION
+    return divided
+
+
+def thin_classes(splits: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> list[str]:
+    """What is said of classes that some split leaves without nodes in a part."""
+    said = []
+    for label, members in _members(labels):
+        lacking = [
+            f"no {part} node in {missing} of {len(splits)} split(s)"
+            for part, code in SPLIT_PARTS.items()
+            if (missing := int((~(splits[:, members] == code).any(axis=1)).sum()))
+        ]
+        if lacking:
+            said.append(f"class {class_names[label]!r} ({len(members)} labelled node(s)) has {', '.join(lacking)}")
+    return said
+
+
 def draw_per_class(
     labels: np.ndarray, per_class: int, val: int, seed: int, *, class_names: Names = None
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal
 
+from cgnn_cli.configs import metric_words
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.pipeline import CONFIGURED, STAGES, parts_in
@@ -29,6 +30,7 @@ class Run:
     that the dataset has, if there are none.
     headers: of its artifacts by role, as far as they are there: trainings `fit-3`, the checkpoint `train`, the scores
     `eval`, and all stages before. checkpoint: the key of its trainings together, also before these are collected.
+    measured: the metric that its scores on the test nodes are told in.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Run:
     headers: dict[str, Header] = field(default_factory=dict)
     checkpoint: str = ""
     path: Path | None = None
+    measured: str = "accuracy"
 
     def fail(self, error: Exception) -> None:
         """Note what went wrong, in a line."""
@@ -82,14 +85,35 @@ class Run:
         return list(self.header.summary["test_accuracy_per_split"]) if self.is_scored else []
 
     @property
+    def metric(self) -> str:
+        """What its epochs were chosen by."""
+        return str(self.trained.get("metric", "accuracy"))
+
+    @property
+    def measured_words(self) -> str:
+        """What its scores are, in words."""
+        return f"test {metric_words(self.measured, self.trained.get('metric_class'))}"
+
+    def scores_in(self, metric: str) -> list[float | None]:
+        """A metric on the test nodes of each split, None where not defined; empty if the scores do not have it."""
+        if metric == "accuracy" or not self.is_scored:
+            return list(self.accuracies)
+        return list(self.header.summary.get("metrics", {}).get(metric, {}).get("per_split", ()))
+
+    @property
+    def scores(self) -> list[float]:
+        """What it is measured by on the test nodes of each split that is scored."""
+        return [score for score in self.scores_in(self.measured) if score is not None]
+
+    @property
     def mean(self) -> float:
-        """Mean test accuracy of a run that is scored."""
-        return fmean(self.accuracies)
+        """Mean score on the test nodes, of a run that is scored."""
+        return fmean(self.scores)
 
     @property
     def std(self) -> float | None:
         """Population standard deviation over the splits; a single one has none."""
-        return pstdev(self.accuracies) if len(self.accuracies) > 1 else None
+        return pstdev(self.scores) if len(self.scores) > 1 else None
 
     def on_splits(self, splits: Iterable[int]) -> Run:
         """The run as it would be on some of its splits alone."""
@@ -105,14 +129,20 @@ class Run:
         return [float(self.fits[split].summary["validation_accuracy"]) for split in self.splits if split in self.fits]
 
     @property
+    def validation_scores(self) -> list[float]:
+        """What its epochs were chosen by, accuracy or another metric, on the validation nodes of each trained split."""
+        found = (self.fits[split].summary for split in self.splits if split in self.fits)
+        return [float(summary.get("validation_score", summary["validation_accuracy"])) for summary in found]
+
+    @property
     def validation(self) -> float:
-        """Mean validation accuracy over the splits that are trained; 0 where none are."""
-        return fmean(self.validation_accuracies) if self.validation_accuracies else 0.0
+        """Mean validation score over the splits that are trained; 0 where none are."""
+        return fmean(self.validation_scores) if self.validation_scores else 0.0
 
     @property
     def validation_deviation(self) -> float:
         """The population's standard deviation over these."""
-        return pstdev(self.validation_accuracies) if self.validation_accuracies else 0.0
+        return pstdev(self.validation_scores) if self.validation_scores else 0.0
 
     @property
     def epochs(self) -> list[int]:
@@ -174,6 +204,25 @@ class Run:
     def options(self) -> dict[str, Any]:
         """The options that its stages read, of all stages together."""
         return merged_options(self.headers)
+
+
+def search_of(best: Run, configurations: int, command: str) -> dict[str, Any]:
+    """How a search found its best run, as a preset tells it."""
+    return {
+        "validation_accuracy": round(fmean(best.validation_accuracies), 6),
+        "validation_std": round(pstdev(best.validation_accuracies), 6),
+        **({"metric": best.metric, "validation_score": round(best.validation, 6)} if best.metric != "accuracy" else {}),
+        "splits": best.splits,
+        "configurations": configurations,
+        "command": command,
+    }
+
+
+def raise_if_all_failed(runs: Sequence[Run]) -> None:
+    """A search in which nothing could be trained fails as its first run did."""
+    if runs and all(run.status == "failed" for run in runs):
+        error, text = runs[0].error, f"all {len(runs)} configurations failed; the first: {runs[0].message}"
+        raise type(error)(text, error.hint) if isinstance(error, CgnnError) else RuntimeError(text)
 
 
 def merged_options(headers: dict[str, Header]) -> dict[str, Any]:

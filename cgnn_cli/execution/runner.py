@@ -84,12 +84,18 @@ class Runner:
         return header
 
     def check_compute(self, *targets: Step) -> None:
-        """Refuse a device or a log that is not there before anything is computed, if a training or score is missing."""
+        """Refuse a device, a log or a class that is not there before anything is computed, where a model is missing."""
+        learning = [step for target in targets for step in target.lineage if step.stage.sent and step.config]
         on_cuda = self.compute.device.startswith("cuda")  # torch is imported only where its answer is needed
-        if not (on_cuda or self.compute.tensorboard):
+        named = any(step.config.train.named_classes() for step in learning)
+        if not (on_cuda or self.compute.tensorboard or named):
             return
-        learning = {step.key: step for target in targets for step in target.lineage if step.stage.in_workers}
-        if all(step.file is not None or self.find(step) for step in learning.values()):
+        missing = {step.key: step for step in learning if step.file is None and not self.find(step)}.values()
+        for step in missing:
+            if graph := step.find("graph"):
+                for name in step.config.train.named_classes():
+                    self.data(graph).class_number(name)
+        if not any(step.stage.in_workers for step in missing):
             return
         check_tensorboard(self.compute)
         if on_cuda:

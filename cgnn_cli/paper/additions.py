@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from cgnn_cli.analysis.weight_kinds import WEIGHTS
+
 TIMES, CONTROLS, ENCODINGS, LABELS = "commute times", "controls", "place in the graph", "labels"
 FIXED = {  # for all graphs; the paper's own weights take its own walk
     "rewire.method": "escape",
@@ -14,7 +16,6 @@ FIXED = {  # for all graphs; the paper's own weights take its own walk
     "train.epochs": 300,
     "train.patience": 60,
 }
-BY_WEIGHT = {"train.aggregation": "weighted-mean"}  # with equal weights it is the paper's mean
 
 
 @dataclass(frozen=True)
@@ -38,29 +39,29 @@ ADDITIONS: dict[str, Addition] = {
     "paper": Addition(
         TIMES,
         "the paper's weights: exp of the rank-5 scores, along its path",
-        {"rewire.method": "path", "commute.solver": "svd", "commute.proximity": "exp"},
+        WEIGHTS["paper"],
     ),
     "ratio": Addition(
         TIMES,
         "exp of c / (1/pi_i + 1/pi_j), scale 0.1, of true commute times",
-        {**BY_WEIGHT, "commute.proximity": "ratio", "commute.scale": "0.1"},
+        WEIGHTS["ratio"],
         of_times=True,
     ),
     "affinity": Addition(
         TIMES,
         "the indirect part of true commute times",
-        {**BY_WEIGHT, "commute.proximity": "affinity"},
+        WEIGHTS["affinity"],
         of_times=True,
     ),
     "pi-only": Addition(
         CONTROLS,
         "1/pi_i + 1/pi_j: how often a walk comes by, nothing about the pair",
-        {**BY_WEIGHT, "commute.solver": "pi-only", "commute.proximity": "inverse"},
+        WEIGHTS["pi-only"],
     ),
     "neighbours": Addition(
         CONTROLS,
         "the cosine of common neighbours, without any walk",
-        {**BY_WEIGHT, "commute.solver": "pi-only", "commute.proximity": "neighbours"},
+        WEIGHTS["neighbours"],
     ),
     "laplacian": _encoding("laplacian", "64 eigenvectors of the graph"),
     "head-start": _encoding("head-start", "times of a walk to and from 32 landmarks"),

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from scipy.sparse import csr_array
+
+from cgnn_cli.graph import CommuteTimes, Graph
+from cgnn_cli.numerics.csr import row_of_entries
 from cgnn_cli.paper.cells import DASH
 from cgnn_cli.paper.charts import draw_bars
 from cgnn_cli.paper.experiment_table import SMALL
@@ -49,8 +54,6 @@ def run(lab: Lab) -> Findings:
 
 
 def _record(lab: Lab, dataset: str, kind: str, settings: dict[str, Any]) -> dict[str, Any]:
-    from cgnn_cli.analysis.diagnosis import label_similarity
-
     times = lab.obtain("commute", dataset, settings)
     graph = lab.obtain("graph", dataset)
     known = times.data is not None and graph.data is not None
@@ -59,6 +62,43 @@ def _record(lab: Lab, dataset: str, kind: str, settings: dict[str, Any]) -> dict
     row |= {name: found[name] if found else None for name in FIGURES}
     gain = 1 - found["weights_scaled"] / found["adjacency_scaled"] if found and found["adjacency_scaled"] else None
     return row | {"gain": gain} | source_of(lab, dataset, times, graph)
+
+
+def label_similarity(graph: Graph, times: CommuteTimes) -> dict[str, float] | None:
+    """Squared Frobenius distances of the label-similarity matrix M to A + A^T and to C_in + C_out.
+
+    M_ij = 1 if i -> j or j -> i and the labels agree, over pairs of labelled nodes. Smaller numbers alone bring a
+    matrix nearer to M, so the distances of the best multiple of each are there too: only these compare what weights
+    know.
+    """
+    if graph.labels is None:
+        return None
+    known = graph.labels >= 0
+    shape, ends = graph.adjacency.shape, (times.source, times.target)
+    links, weights = (
+        csr_array(csr_array((out, ends), shape=shape) + csr_array((into, ends), shape=shape).T)
+        for out, into in (2 * (np.ones(len(times.source)),), (times.weight_out, times.weight_in))
+    )
+    first, second = row_of_entries(links), links.indices
+    counted = known[first] & known[second]
+    if not counted.any():
+        return None
+    agree = (graph.labels[first] == graph.labels[second])[counted].astype(np.float64)
+    links_here = links.data[counted]
+    weights_here = np.asarray(weights[first, second]).ravel()[counted]
+    return {
+        "adjacency": float(np.square(agree - links_here).sum()),
+        "weights": float(np.square(agree - weights_here).sum()),
+        "adjacency_scaled": _nearest_multiple(agree, links_here),
+        "weights_scaled": _nearest_multiple(agree, weights_here),
+    }
+
+
+def _nearest_multiple(goal: np.ndarray, values: np.ndarray) -> float:
+    """The least squared distance of the goal to a multiple of the values."""
+    length = values @ values
+    factor = (goal @ values) / length if length else 0.0
+    return float(np.square(goal - factor * values).sum())
 
 
 def _shown(row: dict[str, Any]) -> list[Entry | str]:

@@ -18,7 +18,10 @@ WEIGHTS = {"walk": "directed"} | {
     for path, value in PAPER_WEIGHTS.items()
     if path != "commute.rank" and not path.startswith("train.")
 }
-ADDITIONS = ("knn", "degree_features", "label_input", "label_walk")  # that no model of the paper has
+ADDITIONS = (  # that no model of the paper has
+    *("knn", "degree_features", "label_input", "label_walk"),
+    *("metric", "class_weights", "target_precision", "target_recall"),
+)
 
 
 def has_figure(model: str, options: Mapping[str, Any]) -> bool:
@@ -42,7 +45,7 @@ def beside_paper(run: Run) -> Beside | None:
     """A run beside the paper's figure for its model on its dataset; a stand-in is never compared."""
     dataset = run.graph_notes.get("dataset", run.dataset.split(",")[0])
     other = {"standin", "featureless"} & run.graph_notes.keys()
-    if dataset not in BENCHMARKS or other or not has_figure(run.model, run.options):
+    if run.measured != "accuracy" or dataset not in BENCHMARKS or other or not has_figure(run.model, run.options):
         return None
     undirected = is_undirected(run.graph_notes, run.direction)
     result, notes = _printed(run, dataset, undirected)

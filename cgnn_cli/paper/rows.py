@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cgnn_cli.analysis.weight_kinds import NO_WEIGHTS
 from cgnn_cli.configs import CLOSENESS, CommuteConfig, GraphConfig, TrainConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.models.model_table import MODELS
@@ -17,7 +18,6 @@ from cgnn_cli.report.beside import PaperResult
 from cgnn_cli.settings import Settings
 
 SHORTER = {"train.epochs": 1000, "train.patience": 100}  # than the preset paper, for all rows alike
-NO_WEIGHTS = {"commute.solver": "pi-only", "commute.proximity": "none"}
 PI_ONLY = {"commute.solver": "pi-only"}
 PLAIN_EXTENDED = {
     "train.propagation": "ppr",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Any
 
+from cgnn_cli.analysis.weight_kinds import NO_WEIGHTS
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.generated import MADE
 from cgnn_cli.paper.additions import ADDITIONS, DEFAULT_ENCODING, FIXED, groups
@@ -20,7 +21,6 @@ from cgnn_cli.paper.findings import Findings, record_all
 from cgnn_cli.paper.gain_map import Gain, draw_gains
 from cgnn_cli.paper.lab import Lab
 from cgnn_cli.paper.paired_cells import Compared, Pair, compare_cells
-from cgnn_cli.paper.rows import NO_WEIGHTS
 from cgnn_cli.report.comparisons import LEVEL, Comparison
 from cgnn_cli.report.table import DASH, Entry, Table, counted, formatted
 

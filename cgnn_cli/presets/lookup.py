@@ -3,7 +3,7 @@
 paper: the hyper-parameters that the CGNN paper prints for the dataset, for any model; for CGNN also its weights, and
 what the paper leaves open as in its one public configuration. tuned and extended: found by `make tune` on validation
 accuracy, each row with a record of its search; extended is CGNN with options beyond the paper. They are in the folders
-of the models, as [preset.dataset]. A file of the user's own can be named too:
+of the models, as [preset.dataset]. auto is in the store. A file of the user's own can be named too:
 
     [chameleon.gcn]            settings by their paths: train.layers = 2
     [chameleon.gcn.search]     validation accuracy, splits, number of configurations, and the command
@@ -28,6 +28,7 @@ from cgnn_cli.solver_table import PAPER_RANK
 
 FOUND = ("tuned", "extended")
 PRESETS = ("paper", *FOUND)
+AUTO = "auto"  # what `cgnn tune` chose: chosen.py
 SEARCH = "search"
 PAPER_WEIGHTS = {
     "rewire.method": "path",
@@ -72,7 +73,7 @@ def rows_of(name: str, models: Iterable[str] = MODELS) -> Rows:
         found = {model: read_rows(path) for model, path in files.items() if path.exists()}
         return {(dataset, model): row for model in found for (of, dataset), row in found[model].items() if of == name}
     if not name.endswith(".toml"):
-        raise UsageError(f"unknown preset {name}", f"use {', '.join(PRESETS)}, or the name of a .toml file")
+        raise UsageError(f"unknown preset {name}", f"use {', '.join((*PRESETS, AUTO))}, or the name of a .toml file")
     return read_rows(Path(name))
 
 

@@ -47,10 +47,10 @@ class Comparison:
         }
 
 
-def split_ratios(store: Store) -> SplitRatio:
-    """How many test nodes splits have for each training node, from the graphs of a store; None where it has not one.
+def split_ratios(store: Store, scored: int = TEST) -> SplitRatio:
+    """How many nodes splits have to score for each training node, from the graphs of a store.
 
-    Headers of graphs do not tell it, so a graph is read, once.
+    None where the store has not the graph. Headers do not tell it, so a graph is read, once.
     """
 
     @cache
@@ -58,7 +58,7 @@ def split_ratios(store: Store) -> SplitRatio:
         if store.find("graph", graph) is None:
             return None
         splits = store.load("graph", graph).elements["splits"]
-        return [((row == TEST).sum(), (row == TRAIN).sum()) for row in splits]
+        return [((row == scored).sum(), (row == TRAIN).sum()) for row in splits]
 
     def ratio(graph: str, splits: Sequence[int]) -> float | None:
         if (found := sizes(graph)) is None:
@@ -72,7 +72,7 @@ def compare_runs(runs: Sequence[Run], ratio: SplitRatio) -> list[Comparison]:
     """All pairs of the runs that share graph and splits, at least two of them; where these are many, with the best.
 
     Holm's correction is over all pairs, so call it with the runs of one page. Those that are left out count too: the
-    best was picked by the same accuracies, and its lead over the others is larger than that of a run named before.
+    best was picked by the same scores, and its lead over the others is larger than that of a run named before.
     """
     pairs: list[tuple[Run, Run, bool]] = []
     family = 0
@@ -105,7 +105,7 @@ def compare_pairs(pairs: Iterable[tuple[Run, Run]], ratio: SplitRatio) -> list[C
 
 
 def _difference(first: Run, second: Run, ratio: SplitRatio) -> Paired:
-    one, other = (dict(zip(run.splits, run.accuracies, strict=True)) for run in (first, second))
+    one, other = (dict(zip(run.splits, run.scores, strict=True)) for run in (first, second))
     common = [split for split in one if split in other]
     share = ratio(first.graph_key, common)
     return paired_difference([one[split] for split in common], [other[split] for split in common], share)
@@ -159,7 +159,7 @@ def _told(splits: Sequence[int]) -> str:
 
 
 def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]) -> Table:
-    """Differences of test accuracy, with their p values; the dataset of each, where there are several."""
+    """Differences of the test scores, with their p values; the dataset of each, where there are several."""
     datasets = list(dict.fromkeys(each.first.dataset for each in comparisons))
     several = len(datasets) > 1
     rows: list[list[Entry | str]] = []
@@ -190,8 +190,9 @@ def _caption(comparisons: Sequence[Comparison]) -> str:
     unknown = any(each.paired.test_to_train is None for each in comparisons)
     needs = ", and needs their graph in the store" if unknown else ""
     corrected = f" after Holm's correction over {pairs}" if family > 1 else ""
+    measured = comparisons[0].first.measured_words
     return (
-        f"{counted(count, 'paired comparison')}{best}, of test accuracy in percentage points, ± standard error; the t "
+        f"{counted(count, 'paired comparison')}{best}, of {measured} in percentage points, ± standard error; the t "
         f"test is corrected for overlapping splits{needs}; p below {LEVEL:g}{corrected} in bold"
     )
 

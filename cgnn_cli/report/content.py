@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cgnn_cli import __version__
+from cgnn_cli.errors import UpstreamError
 from cgnn_cli.execution.results import Run, Runs
 from cgnn_cli.report.beside import Beside, Match
 from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_table, split_ratios, uncompared
 from cgnn_cli.report.figures import draw_dataset
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
 from cgnn_cli.report.run_names import Label, label_runs
-from cgnn_cli.report.scores import paper_table, run_table, score_text, score_values, shown_runs
+from cgnn_cli.report.scores import class_table, metric_table, paper_table, run_table, score_values, shown_runs
 from cgnn_cli.report.sources import doubts, provenance_details, provenance_values
 from cgnn_cli.report.style import can_draw
-from cgnn_cli.report.table import counted
+from cgnn_cli.report.table import counted, score_text
 
 READING = (
     "Best is bold and second underlined in each column, among the cells with the most runs of that column. A cell with "
@@ -38,6 +39,7 @@ MOST_OPEN = 10  # comparisons that are shown without being asked for
 class Report:
     """The runs of a report with their labels, and what is computed from them once. `match` is told by the paper.
 
+    metric: what the runs are compared by on the test nodes; by default what all of them were trained by, else accuracy.
     with_origin: whether it tells the paths in commands and of files, which say something of the machine and its user.
     """
 
@@ -45,12 +47,21 @@ class Report:
     runs: Sequence[Run]
     match: Match
     with_origin: bool = False
+    metric: str | None = None
     labels: dict[str, Label] = field(init=False)
     shown: list[Run] = field(init=False)
     beside: dict[str, Beside] = field(init=False)
     comparisons: dict[str, list[Comparison]] = field(init=False)
 
     def __post_init__(self) -> None:
+        lacking = [run for run in self.runs if self.metric and not is_measured(run, self.metric)]
+        if lacking:
+            raise UpstreamError(
+                f"eval {lacking[0].key[:12]} has no {self.metric} on all of its splits",
+                "0.1.0 knew accuracy alone: `cgnn eval --force` makes such scores again",
+            )
+        self.metric = self.metric or _common_metric(self.runs)
+        self.runs = [replace(run, measured=self.metric) for run in self.runs]
         self.labels = label_runs(self.runs)
         self.shown = shown_runs(self.runs, self.labels)
         self.beside = {run.key: found for run in self.shown if (found := self.match(run))}
@@ -100,7 +111,7 @@ class Report:
         lead = (
             f"{counted(len(self.shown), 'run')} of {counted(len(models), 'model')} on "
             f"{counted(len(self.by_dataset()), 'dataset')}, with {counted(compared, 'paired comparison')}. "
-            "The highest mean test accuracy of each dataset:"
+            f"The highest mean {self.shown[0].measured_words} of each dataset:"
         )
         return Page(title, lead, sections, f"Made by cgnn {__version__}.", self._tiles())
 
@@ -110,7 +121,7 @@ class Report:
         for name, members in self.by_dataset().items():
             best = max(members, key=lambda run: (len(run.splits), run.mean))
             splits = counted(len(best.splits), "split")
-            tiles.append((f"{score_text(best)} %", f"{name}, {splits}: {self.labels[best.key]}"))
+            tiles.append((f"{score_text(best.mean, best.std)} %", f"{name}, {splits}: {self.labels[best.key]}"))
         return tiles
 
     def _dataset_section(self, name: str, runs: list[Run], figures: bool) -> Section:
@@ -123,7 +134,23 @@ class Report:
             table = comparison_table(found, self.labels)
             shown = table if len(found) <= MOST_OPEN else Details(f"{len(found)} paired comparisons", [table])
             blocks.insert(min(1, len(blocks)), shown)
+        best = max(runs, key=lambda run: (len(run.splits), run.mean))
+        tables = [metric_table(runs, self.labels), class_table(best, self.labels[best.key])]
+        blocks.append(Details("Every metric, and every class of the best run", tables))
         if words := uncompared(runs, self.labels):
             blocks.insert(min(2 if found else 1, len(blocks)), words)
         blocks += doubts(runs)
-        return Section(name, blocks or ["There is one run, and nothing to draw or to compare."])
+        return Section(name, blocks)
+
+
+def _common_metric(runs: Sequence[Run]) -> str:
+    """What all runs were trained by, where they agree and their scores have it; else accuracy, which all have."""
+    metrics = {run.metric for run in runs}
+    metric = metrics.pop() if len(metrics) == 1 else "accuracy"
+    return metric if all(is_measured(run, metric) for run in runs) else "accuracy"
+
+
+def is_measured(run: Run, metric: str) -> bool:
+    """Whether a metric is known on every split of a run."""
+    found = run.scores_in(metric)
+    return bool(found) and None not in found

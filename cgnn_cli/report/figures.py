@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from cgnn_cli.execution.results import Run, Runs
 from cgnn_cli.report.beside import Beside
 from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers
+from cgnn_cli.report.curve_figures import draw_precision_recall, draw_reliability
 from cgnn_cli.report.page import slug
 from cgnn_cli.report.run_names import Label
 from cgnn_cli.report.score_figures import draw_confusion, draw_learning, draw_scores, draw_sensitivity, draw_time
@@ -29,9 +30,14 @@ def draw_dataset(
     best = max(runs, key=lambda run: (len(run.splits), run.mean))
     if (graph := best.made_from.get("graph")) is not None:
         classes = [word.decode() for word in source.content(graph).elements["class_names"].tolist()]
-        confusion = source.content(best.header, best.path).elements["confusion"]
-        title = f"{labels[best.key]} on {dataset}"
-        yield draw_confusion(f"{start}-confusion", title, confusion, classes, 100 * best.mean)
+        found = source.content(best.header, best.path).elements
+        title, confusion = f"{labels[best.key]} on {dataset}", found["confusion"]
+        right = float(confusion.trace(axis1=1, axis2=2).sum() / confusion.sum())
+        yield draw_confusion(f"{start}-confusion", title, confusion, classes, 100 * right)
+        if "curve" in found:  # 0.1.0 wrote none
+            support, focus = confusion.sum(axis=2), best.trained.get("metric_class")
+            yield draw_precision_recall(f"{start}-precision-recall", title, found["curve"], support, classes, focus)
+            yield draw_reliability(f"{start}-reliability", title, found["reliability"], found.get("reliability_before"))
     weighed = {run.made_from["commute"].key: run.made_from["commute"] for run in runs if "commute" in run.made_from}
     artifacts = [(source.options(header), source.content(header)) for header in weighed.values()]
     yield draw_histograms(f"{start}-commute", dataset, artifacts)

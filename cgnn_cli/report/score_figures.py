@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cgnn_cli.configs import metric_words
 from cgnn_cli.execution.results import Run
 from cgnn_cli.report import style
 from cgnn_cli.report.beside import PaperResult
 from cgnn_cli.report.placement import Point, name_points
 from cgnn_cli.report.run_names import Label
 from cgnn_cli.report.style import MUTED, PALETTE, Picture, styled_drawing
-from cgnn_cli.report.table import DASH
+from cgnn_cli.report.table import DASH, capital
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,10 +36,11 @@ def draw_scores(
     if not runs:
         return None
     ordered = sorted(runs, key=lambda run: run.mean)
+    best = ordered[-1]
     with styled_drawing(9, 1.25 + 0.32 * len(ordered)) as drawing:
         axes = drawing.subplots()
         for place, run in enumerate(ordered):
-            axes.plot([100 * value for value in run.accuracies], [place] * len(run.splits), "|", color=MUTED, ms=9)
+            axes.plot([100 * value for value in run.scores], [place] * len(run.splits), "|", color=MUTED, ms=9)
             label = "mean ± std; ticks: splits" if not place else None
             dot: Any = {"color": PALETTE[0], "markersize": 7, "capsize": 3, "lw": 2, "zorder": 3, "label": label}
             axes.errorbar(100 * run.mean, place, xerr=100 * (run.std or 0.0), fmt="o", **dot)
@@ -49,18 +51,19 @@ def draw_scores(
             axes.plot(values, places, "D", label="the paper's figure", zorder=2, markersize=8, **mark)
         axes.set_yticks(range(len(ordered)), [style.short(str(labels[run.key])) for run in ordered])
         axes.set_ylim(-0.6, len(ordered) - 0.4)
-        axes.set_xlabel("test accuracy in %")
+        measured = best.measured_words
+        axes.set_xlabel(f"{measured} in %")
         axes.grid(axis="x")
         style.legend_below(drawing, axes, 2)
-        best = ordered[-1]
         words = f"{len(ordered)} runs on {dataset}; the highest mean is {100 * best.mean:.1f} % of {labels[best.key]}"
-        return Picture.of(name, f"Test accuracy on {dataset}", f"Dot plot of test accuracy: {words}.", drawing)
+        caption = f"{capital(measured)} on {dataset}"
+        return Picture.of(name, caption, f"Dot plot of {measured}: {words}.", drawing)
 
 
 def draw_learning(
     name: str, dataset: str, histories: Sequence[tuple[Run, list[History]]], labels: dict[str, Label]
 ) -> Picture | None:
-    """Loss and validation accuracy by epoch: the median over the splits, while at least half of them still train.
+    """Loss and validation score by epoch: the median over the splits, while at least half of them still train.
 
     What was not trained has no loss, and is left out.
     """
@@ -73,20 +76,23 @@ def draw_learning(
         for number, (run, found) in enumerate(shown):
             look: Any = style.line_look(number, style.short(str(labels[run.key]), 90))
             left.plot(*_median_curve([history["loss"] for history in found]), **look)
-            epochs, values = _median_curve([history["validation_accuracy"] for history in found])
+            judged = "validation_score" if "validation_score" in found[0] else "validation_accuracy"
+            epochs, values = _median_curve([history[judged] for history in found])
             right.plot(epochs, 100 * values, **look)
             highest = (epochs[values.argmax()], 100 * values.max())
             right.plot(*highest, style.MARKERS[number], color=PALETTE[number], ms=6)
         left.set(title="training loss", xlabel="epoch")
         style.logarithmic(left.yaxis)
-        right.set(title="validation accuracy in %", xlabel="epoch")
+        metrics = {run.metric for run, _ in shown}
+        judged = metric_words(*metrics) if len(metrics) == 1 else "score"
+        right.set(title=f"validation {judged} in %", xlabel="epoch")
         for axes in (left, right):
             axes.grid()
         style.legend_below(drawing, left, 1 if max(len(str(labels[run.key])) for run, _ in shown) > 40 else 2)
         more = len(known) > len(shown)
-        rest = f"; the {len(shown)} runs with the highest test accuracy of {len(known)}" if more else ""
+        rest = f"; the {len(shown)} best runs of {len(known)}" if more else ""
         caption = f"Learning curves on {dataset}, median over the splits; a mark at the highest value{rest}"
-        words = f"Training loss and validation accuracy by epoch of {len(shown)} runs on {dataset}."
+        words = f"Training loss and validation {judged} by epoch of {len(shown)} runs on {dataset}."
         return Picture.of(name, caption, words, drawing)
 
 
@@ -101,11 +107,12 @@ def _median_curve(curves: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]
 
 
 def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, Label]) -> Picture | None:
-    """Test accuracy against the cold seconds of one training with the stages before it."""
+    """Test scores against the cold seconds of one training with the stages before it."""
     timed = [(run.seconds, run) for run in runs if run.seconds]
     if len(timed) < 2:
         return None
     timed.sort(key=lambda item: -item[1].mean)
+    measured = timed[0][1].measured_words
     named = timed[:MOST_NAMES]
     with styled_drawing(9, 3.8 + 0.12 * len(named)) as drawing:
         axes = drawing.subplots()
@@ -119,7 +126,7 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
                 "markersize": 7,
             }
             axes.errorbar(seconds, 100 * run.mean, yerr=100 * (run.std or 0.0), **look)
-        axes.set(xlabel="seconds of one training and the stages before it", ylabel="test accuracy in %")
+        axes.set(xlabel="seconds of one training and the stages before it", ylabel=f"{measured} in %")
         style.logarithmic(axes.xaxis)
         axes.grid()
         names = [style.short(str(labels[run.key]), 44) for _, run in named]
@@ -128,9 +135,11 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
             for name, (seconds, run) in zip(names, named, strict=True)
         ]
         name_points(drawing, axes, points)
-        rest = f"; the {len(named)} most accurate of {len(timed)} are named" if len(timed) > len(named) else ""
-        caption = f"Accuracy against time on {dataset}: seconds as recorded when each artifact was made{rest}"
-        words = f"Scatter plot of test accuracy against seconds for {len(timed)} runs on {dataset}."
+        rest = f"; the {len(named)} best of {len(timed)} are named" if len(timed) > len(named) else ""
+        caption = (
+            f"{capital(measured)} against time on {dataset}: seconds as recorded when each artifact was made{rest}"
+        )
+        words = f"Scatter plot of {measured} against seconds for {len(timed)} runs on {dataset}."
         return Picture.of(name, caption, words, drawing)
 
 
@@ -172,13 +181,14 @@ def _draw_cells(
 
 
 def draw_sensitivity(name: str, dataset: str, model: str, runs: Sequence[Run]) -> Picture | None:
-    """Mean test accuracy over layers and hidden, where runs that are otherwise alike vary both."""
+    """Mean score over layers and hidden, where runs that are otherwise alike vary both."""
     alike: dict[str, list[Run]] = {}  # runs that differ in layers and hidden only
     for run in runs:
         if {"layers", "hidden"} <= run.options.keys():
             rest = {name: value for name, value in run.options.items() if name not in ("layers", "hidden")}
             alike.setdefault(repr((run.graph_key, sorted(rest.items()), run.splits)), []).append(run)
     largest = max(alike.values(), key=len, default=[])
+    measured = largest[0].measured_words if largest else ""
     grid = {(run.options["layers"], run.options["hidden"]): 100 * run.mean for run in largest}
     layers, widths = sorted({place[0] for place in grid}), sorted({place[1] for place in grid})
     if len(layers) < 2 or len(widths) < 2:
@@ -190,6 +200,7 @@ def draw_sensitivity(name: str, dataset: str, model: str, runs: Sequence[Run]) -
         _draw_cells(axes, values, list(map(str, widths)), list(map(str, layers)), "{:.1f}", limits)
         axes.set(xlabel="hidden", ylabel="layers")
         axes.yaxis.label.set_color(style.INK)
-        caption = f"Sensitivity of {model} on {dataset}: mean test accuracy in %"
-        words = f"Heat map of test accuracy of {model} on {dataset} over {len(layers)} depths and {len(widths)} widths."
+        caption = f"Sensitivity of {model} on {dataset}: mean {measured} in %"
+        size = f"{len(layers)} depths and {len(widths)} widths"
+        words = f"Heat map of {measured} of {model} on {dataset} over {size}."
         return Picture.of(name, caption, words, drawing)

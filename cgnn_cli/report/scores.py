@@ -6,12 +6,20 @@ import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from cgnn_cli.configs import METRICS
 from cgnn_cli.execution.results import Run
 from cgnn_cli.report.beside import Beside, lines_beside
 from cgnn_cli.report.run_names import Label, row_name
-from cgnn_cli.report.table import DASH, Entry, Table
+from cgnn_cli.report.table import DASH, Entry, Table, capital, counted, formatted, score_text, spread_text
 
-ACCURACY = "Test accuracy in %: mean ± population standard deviation over the splits, and in brackets their number"
+SPREAD = "mean ± population standard deviation over the splits, and in brackets their number"
+OF_CLASSES = {
+    "precision": "precision",
+    "recall": "recall",
+    "f1": "F1",
+    "auc": "AUC",
+    "average_precision": "av. precision",
+}
 MISSING = Entry(DASH, "missing")
 RowName = tuple[Entry | str, ...]
 
@@ -30,10 +38,8 @@ def score_table(
     rows: dict[RowName, list[Entry]] = {row: [] for row, _ in scores}
     for column in columns:
         there = {row: score for (row, place), score in scores.items() if place == column}
-        most = max((len(run.accuracies) for _, run in there.values()), default=0)
-        ranked = {
-            row: 100 * run.mean for row, (_, run) in there.items() if run.is_scored and len(run.accuracies) == most
-        }
+        most = max((len(run.scores) for _, run in there.values()), default=0)
+        ranked = {row: 100 * run.mean for row, (_, run) in there.items() if run.is_scored and len(run.scores) == most}
         means = sorted(set(ranked.values()))[-2:]
         marks = dict(zip(means, ("second", "best"), strict=True)) if len(means) > 1 and column not in unranked else {}
         for row, entries in rows.items():
@@ -41,19 +47,16 @@ def score_table(
             mark = marks.get(ranked[row], "") if row in ranked else entry.emphasis
             entries.append(dataclasses.replace(entry, emphasis=mark))
     table = [[*row, *entries] for row, entries in rows.items()]
-    return Table(ACCURACY, [*heads, *columns], table, words=frozenset(range(1, len(heads))))
-
-
-def score_text(run: Run) -> str:
-    """Mean and standard deviation of a run in per cent."""
-    return f"{100 * run.mean:.2f}" + ("" if run.std is None else f" ± {100 * run.std:.2f}")
+    measured = next((run.measured_words for _, run in scores.values()), "test accuracy")
+    caption = f"{capital(measured)} in %: {SPREAD}"
+    return Table(caption, [*heads, *columns], table, words=frozenset(range(1, len(heads))))
 
 
 def score_entry(run: Run, expected: int | None, *, standin: bool = False) -> Entry:
     """The score of a run with the number of splits, beside the number of those expected where some are missing."""
     done = len(run.splits)
     counted = f"{done} of {expected}" if expected is not None and done < expected else str(done)
-    return Entry(score_text(run), note=f"{counted}, stand-in" if standin else counted)
+    return Entry(score_text(run.mean, run.std), note=f"{counted}, stand-in" if standin else counted)
 
 
 def run_table(runs: Sequence[Run], labels: dict[str, Label]) -> Table:
@@ -74,6 +77,33 @@ def run_table(runs: Sequence[Run], labels: dict[str, Label]) -> Table:
         entry = score_entry(run, run.split_count, standin="standin" in run.graph_notes)
         scores[names[labels[run.key]], run.dataset] = (entry, run)
     return score_table(("model", "direction"), list(dict.fromkeys(run.dataset for run in shown)), scores)
+
+
+def metric_table(runs: Sequence[Run], labels: dict[str, Label]) -> Table:
+    """Every metric of the runs on a dataset, and the base rate of accuracy."""
+    rows: list[list[Entry | str]] = []
+    for run in sorted(runs, key=lambda run: -run.mean):
+        told = run.header.summary
+        known = {"accuracy": told["test_accuracy"], "macro-f1": told["macro_f1"], **told.get("metrics", {})}
+        figures = [spread_text(known.get(name)) for name in METRICS]
+        rows.append([row_name(labels[run.key]), *figures, spread_text(told.get("base_rate"))])
+    caption = f"{runs[0].dataset}: every metric on the test nodes in %; base rate: always the most frequent class"
+    return Table(caption, ("run", *METRICS.values(), "base rate"), rows)
+
+
+def class_table(run: Run, label: Label) -> Table:
+    """Each class of a run against the rest, the largest first."""
+    caption = f"{run.dataset}: the classes of {label}, test nodes of {counted(len(run.splits), 'split')}, in %"
+    return Table(caption, ("class", "nodes", *OF_CLASSES.values()), class_rows(run.header.summary.get("per_class", {})))
+
+
+def class_rows(per_class: Mapping[str, Any]) -> list[list[str]]:
+    """Name, number of nodes and scores of each class of a summary; 0.1.0 told no numbers of nodes."""
+    nodes = {name: figures.get("support", {"mean": None})["mean"] for name, figures in per_class.items()}
+    return [
+        [name, formatted(nodes[name], ",.0f"), *(spread_text(per_class[name].get(part)) for part in OF_CLASSES)]
+        for name in sorted(per_class, key=lambda name: -(nodes[name] or 0))
+    ]
 
 
 def shown_runs(runs: Sequence[Run], labels: dict[str, Label]) -> list[Run]:
@@ -110,6 +140,10 @@ def score_values(run: Run, label: Label, beside: Beside | None = None) -> dict[s
         "macro_f1": run.header.summary["macro_f1"],
         "splits": run.splits,
         "test_accuracy_per_split": run.accuracies,
+        "metric": run.measured,
+        "score_per_split": run.scores,
+        "metrics": run.header.summary.get("metrics"),
+        "per_class": run.header.summary.get("per_class"),
         "splits_of_dataset": run.split_count,
         "partial": run.is_partial,
         "standin": run.graph_notes.get("standin"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 DASH = "\u2013"  # what stands where there is nothing
 TEX = {character: f"\\{character}" for character in "&%$#_{}"} | {
@@ -53,6 +54,23 @@ class Table:
 def formatted(value: float | None, form: str) -> str:
     """A figure in a format, or a dash where there is none."""
     return DASH if value is None else format(value, form)
+
+
+def score_text(mean: float, std: float | None = None, unit: float = 100) -> str:
+    """A share in per cent with its deviation, where there is one: a single split has none."""
+    return f"{unit * mean:.2f}" + ("" if std is None else f" ± {unit * std:.2f}")
+
+
+def spread_text(values: Mapping[str, Any] | None, unit: float = 100) -> str:
+    """Such a text from the mean, deviation and number of splits of a summary; a dash where nothing is known."""
+    if not values or values["mean"] is None:
+        return DASH
+    return score_text(values["mean"], values["std"] if values["runs"] > 1 else None, unit)
+
+
+def capital(text: str) -> str:
+    """With a capital letter first."""
+    return text[:1].upper() + text[1:]
 
 
 def counted(count: int, word: str) -> str:

@@ -1,6 +1,7 @@
 """commute: hitting times, commute times and weights on the edges of the original graph, never an N x N result."""
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from cgnn_cli.configs import CLOSENESS, CommuteConfig
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
@@ -39,10 +40,8 @@ def commute(
     rarer = np.maximum(inverse_perron[source], inverse_perron[target])[covered]  # a lower bound of c
     far = int((rarer > FAR).sum())
     warnings = solved.warnings + _far_edges(far, len(rarer), dilap)
-    weight_out, weight_in = np.zeros(edges.nnz), np.zeros(edges.nnz)
     weighed = _weighed_by(config, solved, baseline[covered]) if cosines is None else cosines[covered]
-    for weights, rows in ((weight_out, source), (weight_in, target)):
-        weights[covered] = _weights(weighed, rows[covered], graph.node_count, config)
+    weight_out, weight_in = edge_weights(edges, covered, weighed, config)
 
     return CommuteTimes(
         source=source,
@@ -72,6 +71,16 @@ def commute(
             **({"warnings": warnings} if warnings else {}),
         },
     )
+
+
+def edge_weights(
+    edges: csr_array, covered: np.ndarray, weighed: np.ndarray, config: CommuteConfig
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of each edge in its source's row and in its target's, from a figure of each covered one; else 0."""
+    weight_out, weight_in = np.zeros(edges.nnz), np.zeros(edges.nnz)
+    for weights, rows in ((weight_out, row_of_entries(edges)), (weight_in, edges.indices)):
+        weights[covered] = _weights(weighed, rows[covered], edges.shape[0], config)
+    return weight_out, weight_in
 
 
 def _on_edges(values: np.ndarray, covered: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """eval: what the trained models reach on the test nodes, split by split and together."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,30 +8,10 @@ import numpy as np
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
+from cgnn_cli.numerics.classification import confusion_matrix, macro_f1, precision_recall_f1, spread
+from cgnn_cli.stages import ranking
 from cgnn_cli.stages.task import set_up_torch, untrained_warnings
 from cgnn_cli.stages.train import forward, twin_figures, twin_notes
-
-
-def confusion_matrix(labels: np.ndarray, predictions: np.ndarray, classes: int) -> np.ndarray:
-    """Counts; row = true class, column = predicted class."""
-    return np.bincount(labels * classes + predictions, minlength=classes * classes).reshape(classes, classes)
-
-
-def precision_recall_f1(confusion: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per class; 0 where undefined."""
-    hits = np.diagonal(confusion).astype(np.float64)
-    predicted, true = confusion.sum(axis=0), confusion.sum(axis=1)
-
-    def share(part: np.ndarray, totals: np.ndarray) -> np.ndarray:
-        return np.divide(part, totals, out=np.zeros_like(hits), where=totals > 0)
-
-    return share(hits, predicted), share(hits, true), share(2 * hits, predicted + true)
-
-
-def macro_f1(confusion: np.ndarray, f1: np.ndarray) -> float:
-    """Mean F1 over the classes that occur among the true or the predicted labels."""
-    present = confusion.sum(axis=0) + confusion.sum(axis=1) > 0
-    return float(f1[present].mean()) if present.any() else 0.0
 
 
 def evaluate(
@@ -46,12 +27,20 @@ def evaluate(
     for split in numbers:
         if not (graph.splits[split] == TEST).any():
             raise DataError(f"split {split} has no test nodes, so there is nothing to score")
-    device = set_up_torch(compute or ComputeConfig())
-    logits = (forward(graph, operators, checkpoint, config, split, device).logits for split in numbers)
-    predictions = np.stack([output.argmax(dim=1).cpu().numpy() for output in logits])
-    scores = score(graph, np.array(numbers), predictions)
+    device, predictions, ranked = set_up_torch(compute or ComputeConfig()), [], []
+    for split in numbers:
+        logits = forward(graph, operators, checkpoint, config, split, device).logits
+        fit, classes = checkpoint.fit(split), logits.argmax(dim=1).cpu().numpy()
+        given = ranking.from_threshold(graph, config, fit, logits.cpu().numpy())
+        predictions.append(classes if given is None else given)
+        ranked.append(ranking.figures(graph, split, logits.cpu().numpy(), fit))
+    scores = score(graph, np.array(numbers), np.stack(predictions))
+    together: dict[str, Any] = {name: np.stack([each[name] for each in ranked]) for name in ranked[0]}
+    scores = replace(scores, **together)
     scores.summary.update(config.told())
-    scores.summary.update(untrained_warnings(graph, numbers))
+    scores.summary.update(ranking.summary(graph, scores, config, checkpoint.summary))
+    told = [*untrained_warnings(graph, numbers).get("warnings", []), *ranking.doubts(graph, scores, config)]
+    scores.summary.update({"warnings": told} if told else {})
     for name, share in twin_figures(graph, config, numbers).items():
         scores.summary.update({name: share, "notes": twin_notes(share)})
     return scores
@@ -92,16 +81,12 @@ def score(graph: Graph, splits: np.ndarray, predictions: np.ndarray) -> Scores:
 
 
 def _summary(scores: Scores, graph: Graph) -> dict[str, Any]:
-    runs = len(scores.splits)
-
-    def spread(values: np.ndarray) -> dict[str, Any]:
-        return {"mean": float(values.mean()), "std": float(values.std()), "runs": runs}
-
     per_class = {
         name: {
             "precision": spread(scores.precision[:, k]),
             "recall": spread(scores.recall[:, k]),
             "f1": spread(scores.f1[:, k]),
+            "support": spread(scores.confusion[:, k].sum(axis=1)),
         }
         for k, name in enumerate(graph.class_labels())
     }

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from scipy.sparse import csr_array, hstack
 from torch import Tensor
 
+from cgnn_cli.class_weights import parsed
 from cgnn_cli.configs import ComputeConfig, TrainConfig
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Graph, Operators
@@ -77,6 +78,8 @@ class Task:
     """A network with its input and the nodes of one split, on one device; the whole graph stays on the CPU for batches.
 
     seed: of this split; batches and their neighbours are drawn from it, the epoch and the number of the batch.
+    class_weights: of each class in the loss, with a mean of 1 over the training nodes. focus: the class that the
+    metric is about, where it is about one.
     folds: with `--label-walk`, training nodes and the columns that x has while these are learnt from.
     """
 
@@ -88,6 +91,15 @@ class Task:
     device: torch.device
     seed: int
     folds: tuple[tuple[Tensor, Tensor], ...] = ()
+    class_weights: Tensor | None = None
+    focus: int | None = None
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Mean cross entropy of some nodes, weighted by class where that is asked for."""
+        if self.class_weights is None:
+            return F.cross_entropy(logits, labels)
+        weights = self.class_weights.to(logits.device)[labels]
+        return (weights * F.cross_entropy(logits, labels, reduction="none")).mean()
 
     def with_hidden_features(self, x: Input) -> Input:
         """The features, some of them hidden while training."""
@@ -138,12 +150,12 @@ class Task:
         else:
             chosen = self.nodes["train"]
             logits = self.output().logits if ahead is None else ahead
-            yield 1.0, [(1.0, F.cross_entropy(logits[chosen], self.labels[chosen]))]
+            yield 1.0, [(1.0, self.loss(logits[chosen], self.labels[chosen]))]
 
     def _fold_losses(self) -> Iterator[tuple[float, Tensor]]:
         for nodes, columns in self.folds:
             logits = self.output(columns).logits
-            yield len(nodes) / len(self.nodes["train"]), F.cross_entropy(logits[nodes], self.labels[nodes])
+            yield len(nodes) / len(self.nodes["train"]), self.loss(logits[nodes], self.labels[nodes])
 
     def _batch_steps(self, epoch: int, sampling: SamplingOptions) -> Iterator[tuple[float, list[tuple[float, Tensor]]]]:
         whole = [operator.matrix for operator in operators_in(self.network)]
@@ -156,7 +168,7 @@ class Task:
             with on_part(self.network, part, self.device), self.reduced_precision():
                 output: Output = self.network(self._input(rows_of(self.x, part.nodes, self.device), rows))
             labels = self.labels[torch.from_numpy(batch)].to(self.device)
-            loss = F.cross_entropy(output.logits[: len(batch)].float(), labels)
+            loss = self.loss(output.logits[: len(batch)].float(), labels)
             yield len(batch) / len(self.nodes["train"]), [(1.0, loss)]
 
     def _batches(self, rng: np.random.Generator, size: int) -> Iterator[tuple[np.ndarray, Tensor | None]]:
@@ -201,7 +213,25 @@ def prepare(
     folds = (
         [] if walk is None else [(torch.from_numpy(a).to(home), torch.from_numpy(b).to(home)) for a, b in walk.folds]
     )
-    return Task(network.to(device), x, labels, nodes, config, device, seed, tuple(folds))
+    found = class_weights(graph, config, split)
+    weights = None if found is None else torch.from_numpy(found).to(home, torch.float32)
+    focus = graph.class_in_focus(config)
+    return Task(network.to(device), x, labels, nodes, config, device, seed, tuple(folds), weights, focus)
+
+
+def class_weights(graph: Graph, config: TrainConfig, split: int) -> np.ndarray | None:
+    """The weight of each class in the loss, scaled to a mean of 1 over the training nodes."""
+    if config.class_weights == "none":
+        return None
+    assert graph.labels is not None and graph.splits is not None
+    counts = np.bincount(graph.labels[graph.splits[split] == TRAIN], minlength=graph.class_count)
+    if config.class_weights == "balanced":
+        weights = inverse_or_zero(counts.astype(np.float64))
+    else:
+        weights = np.ones(graph.class_count)
+        for name, weight in parsed(config.class_weights).items():
+            weights[graph.class_number(name)] = weight
+    return np.asarray(weights * counts.sum() / (weights @ counts))
 
 
 def features_of(graph: Graph, operators: Operators, config: TrainConfig) -> np.ndarray | csr_array:

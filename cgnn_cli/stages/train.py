@@ -1,11 +1,10 @@
 """train: fit one model on one split, keeping the weights of the best validation epoch."""
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from cgnn_cli.configs import ComputeConfig, TrainConfig
@@ -15,34 +14,48 @@ from cgnn_cli.models.model_table import solve_model, solved_scores
 from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.classifier import Classifier, Output
 from cgnn_cli.models.parts.label_walk import WEIGHTS, LabelWalk, label_walk
+from cgnn_cli.numerics.calibration import probabilities_of
+from cgnn_cli.numerics.classification import measure, spread
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
+from cgnn_cli.stages import judging
+from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, solved_figures, validation_figures
 from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
-TOLD = ("model", "direction", "aggregation", "encoding")  # of all fits alike
+TOLD = ("model", "direction", "aggregation", "encoding", "metric", "metric_class")  # of all fits alike
 HISTORY = ("loss", "validation_loss", "validation_accuracy")
+
+
+class Validated(NamedTuple):
+    """Accuracy and loss on the validation nodes, what epochs are chosen by, and how many classes are predicted."""
+
+    accuracy: float = 0.0
+    loss: float = 0.0
+    score: float = 0.0
+    classes: int = 0
 
 
 @dataclass
 class State:
     """How far a training is: the next epoch, the history so far, and the best epoch.
 
-    Best is the highest validation accuracy, among equals the lowest validation loss. `ahead` holds the class scores of
-    the last validation where the next step starts from the same, see `_validate`.
+    Best is the highest validation score, accuracy or another metric, among equals the lowest validation loss. `ahead`
+    holds the class scores of the last validation where the next step starts from the same, see `_validate`.
     """
 
     epoch: int = 0
     best_epoch: int = -1
-    best_accuracy: float = -1.0
+    best_score: float = -1.0
+    best_classes: int = 0
     best_loss: float = 0.0
     best_weights: dict[str, np.ndarray] = field(default_factory=dict)
-    history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in HISTORY})
+    history: dict[str, list[float]] = field(default_factory=dict)
     ahead: Tensor | None = None
 
-    def is_better(self, accuracy: float, loss: float) -> bool:
-        return (accuracy, -loss) > (self.best_accuracy, -self.best_loss)
+    def is_better(self, score: float, loss: float) -> bool:
+        return (score, -loss) > (self.best_score, -self.best_loss)
 
     def goes_on(self, task: Task) -> bool:
         """Whether there is another epoch: those without labels come first, and count for nothing here."""
@@ -67,6 +80,7 @@ def fit(
     if not config.learns:
         return solved(graph, config, split, watch)
     check_trainable(graph, split)
+    check_validation(graph, config, split)
     walk = label_walk(graph, config, split, watch.progress) if config.label_walk else None
     task = prepare(graph, operators, config, split, set_up_torch(compute), walk)
     optimiser = Adam(task.network.parameters(), config.lr, config.weight_decay, task.network.undecayed)
@@ -77,7 +91,7 @@ def fit(
         run_epoch(task, optimiser, state)
         latest = {name: values[-1] for name, values in state.history.items()}
         watch.record({"epoch": state.epoch - 1, **latest})
-        watch.progress(state.epoch, total, f"loss {latest['loss']:.3f}  validation {state.best_accuracy:.3f}")
+        watch.progress(state.epoch, total, f"loss {latest['loss']:.3f}  validation {state.best_score:.3f}")
         stop = watch.stop_requested() and state.goes_on(task)
         if stop or watch.snapshot_due():
             watch.save(_snapshot(state, task, optimiser, thread_count(compute.threads, 1)))
@@ -91,7 +105,8 @@ def fit(
             **config.told(),
             "best_epoch": state.best_epoch,
             "epochs": state.epoch,
-            "validation_accuracy": state.best_accuracy,
+            **validation_figures(graph, config, split, state.best_score, state.best_classes),
+            "validation_accuracy": state.history["validation_accuracy"][state.best_epoch],
             **({"walk": walk.figures} if walk else {}),
             **twin_figures(graph, config, [split]),
             **untrained_warnings(graph, [split]),
@@ -103,8 +118,10 @@ def fit(
 def solved(graph: Graph, config: TrainConfig, split: int, watch: Watch) -> Fit:
     """What a model that learns nothing finds on one split."""
     check_trainable(graph, split)
+    check_validation(graph, config, split)
     found = solve_model(graph, config, split, watch)
     told = {"split": split, **config.told()}
+    told |= solved_figures(graph, config, split, solved_scores(found.weights, config))
     return replace(found, summary={**told, **found.summary, **untrained_warnings(graph, [split])})
 
 
@@ -128,11 +145,15 @@ def run_epoch(task: Task, optimiser: Adam, state: State) -> None:
     """One step, one validation, and the bookkeeping of both; without labels there is nothing to validate."""
     loss = _step(task, optimiser, state)
     unlabelled = state.epoch < task.network.pretrain_epochs
-    accuracy, validation_loss = (0.0, 0.0) if unlabelled else _validate(task, state)
-    for name, value in zip(HISTORY, (loss, validation_loss, accuracy), strict=True):
-        state.history[name].append(value)
-    if not unlabelled and state.is_better(accuracy, validation_loss):
-        state.best_accuracy, state.best_loss, state.best_epoch = accuracy, validation_loss, state.epoch
+    found = Validated() if unlabelled else _validate(task, state)
+    values = dict(zip(HISTORY, (loss, found.loss, found.accuracy), strict=True))
+    if task.config.metric != "accuracy":
+        values["validation_score"] = found.score
+    for name, value in values.items():
+        state.history.setdefault(name, []).append(value)
+    if not unlabelled and state.is_better(found.score, found.loss):
+        state.best_score, state.best_loss, state.best_epoch = found.score, found.loss, state.epoch
+        state.best_classes = found.classes
         state.best_weights = _copy_weights(task.network)
     state.epoch += 1
 
@@ -148,7 +169,7 @@ def _snapshot(state: State, task: Task, optimiser: Adam, threads: int) -> Snapsh
     }
     if task.device.type == "cuda":
         elements["random"]["cuda"] = torch.cuda.get_rng_state(task.device).numpy()
-    names = ("epoch", "best_epoch", "best_accuracy", "best_loss")
+    names = ("epoch", "best_epoch", "best_score", "best_classes", "best_loss")
     return Snapshot(elements, {"threads": threads, **{name: getattr(state, name) for name in names}})
 
 
@@ -163,10 +184,11 @@ def _restore(snapshot: Snapshot, task: Task, optimiser: Adam) -> State:
     return State(
         epoch=values["epoch"],
         best_epoch=values["best_epoch"],
-        best_accuracy=values["best_accuracy"],
+        best_score=values.get("best_score", values.get("best_accuracy", -1.0)),  # as 0.1.0 called it
+        best_classes=values.get("best_classes", 0),
         best_loss=values["best_loss"],
         best_weights=elements.get("best_weights", {}),  # none yet while pretraining
-        history={name: elements["history"][name].tolist() for name in HISTORY},
+        history={name: values.tolist() for name, values in elements["history"].items()},
     )
 
 
@@ -194,8 +216,8 @@ def _step(task: Task, optimiser: Adam, state: State) -> float:
     return total
 
 
-def _validate(task: Task, state: State) -> tuple[float, float]:
-    """Accuracy and loss on the validation nodes.
+def _validate(task: Task, state: State) -> Validated:
+    """What the validation nodes say after an epoch.
 
     The weights are those that the next step starts from. Where nothing is drawn at random, it starts from the same
     class scores too, and they are not computed twice.
@@ -206,7 +228,12 @@ def _validate(task: Task, state: State) -> tuple[float, float]:
         everything = task.output().logits
     state.ahead = everything if task.is_steady else None
     logits, labels = everything.detach()[chosen], task.labels[chosen]
-    return float((logits.argmax(dim=1) == labels).double().mean()), float(F.cross_entropy(logits, labels))
+    guesses = logits.argmax(dim=1)
+    accuracy, loss = float((guesses == labels).double().mean()), float(task.loss(logits, labels))
+    score, metric = accuracy, task.config.metric
+    if metric != "accuracy":
+        score = measure(metric, labels.cpu().numpy(), probabilities_of(logits.cpu().numpy()), task.focus)
+    return Validated(accuracy, loss, score, int(guesses.unique().numel()))
 
 
 def _copy_weights(network: Classifier) -> dict[str, np.ndarray]:
@@ -215,27 +242,37 @@ def _copy_weights(network: Classifier) -> dict[str, np.ndarray]:
 
 def collect(fits: dict[int, Fit]) -> Checkpoint:
     """The models of several splits in one checkpoint."""
-    accuracies = np.array([fits[split].summary["validation_accuracy"] for split in sorted(fits)])
-    any_fit = next(iter(fits.values()))
-    twins = [fit.summary["test_twins"] for fit in fits.values() if "test_twins" in fit.summary]
-    walks = [fits[split].summary["walk"] for split in sorted(fits) if "walk" in fits[split].summary]
-    warnings = [warning for split in sorted(fits) for warning in fits[split].summary.get("warnings", ())]
+    fits = dict(sorted(fits.items()))
+    told = [fit.summary for fit in fits.values()]
+    twins = [summary["test_twins"] for summary in told if "test_twins" in summary]
+    walks = [summary["walk"] for summary in told if "walk" in summary]
+    warnings = [warning for summary in told for warning in summary.get("warnings", ())]
+    warnings += fit_doubts(told)
     return Checkpoint(
-        fits={str(split): fits[split].to_elements() for split in sorted(fits)},
+        fits={str(split): fit.to_elements() for split, fit in fits.items()},
         summary={
-            "splits": sorted(fits),
-            **{name: any_fit.summary[name] for name in TOLD if name in any_fit.summary},
-            "validation_accuracy": {
-                "mean": float(accuracies.mean()),
-                "std": float(accuracies.std()),
-                "runs": len(fits),
-            },
-            "epochs": [fits[split].summary["epochs"] for split in sorted(fits)],
+            "splits": list(fits),
+            **{name: told[0][name] for name in TOLD if name in told[0]},
+            "validation_accuracy": spread(np.array([summary["validation_accuracy"] for summary in told])),
+            **figures_of_splits(told),
+            "epochs": [summary["epochs"] for summary in told],
             **({"walks": walks} if walks else {}),
             **({"test_twins": float(np.mean(twins)), "notes": twin_notes(float(np.mean(twins)))} if twins else {}),
             **({"warnings": warnings} if warnings else {}),
         },
     )
+
+
+def decide(
+    graph: Graph, operators: Operators, fits: dict[int, Fit], config: TrainConfig, compute: ComputeConfig
+) -> dict[int, Fit]:
+    """The models with what is decided on them after their training, by the validation nodes of each split."""
+    device, found = set_up_torch(compute), {}
+    for split, trained in fits.items():
+        alone = Checkpoint(fits={str(split): trained.to_elements()})
+        logits = forward(graph, operators, alone, config, split, device).logits.cpu().numpy()
+        found[split] = judging.decide(graph, config, split, trained, logits)
+    return found
 
 
 @torch.no_grad()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
 
 FORMAT_VERSION, PLAIN_VERSION = 2, 1  # what is read up to, and what 0.1.0 reads: no packed strings, no later elements
-LATER_ELEMENTS = {"popularity", "direct", "indirect"}  # which 0.1.0 would meet under keys that it knows
+LATER_ELEMENTS = {"popularity", "direct", "indirect", "auc"}  # which 0.1.0 would meet under keys that it knows
 FILE_TYPES = {**{stage.name: stage.file_type for stage in STAGES.values()}, "partial": "cgnn-partial"}
 HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 TRAILER = b"\ncgnn-file-sha256 "

@@ -18,6 +18,7 @@ from cgnn_cli.keys import KEY, is_key
 from cgnn_cli.pipeline import STAGES, parts_in, stage_in_role
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.choices import choice_keys, choice_path, is_own, sound_choices
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import DAY, entries, identity, is_young, read_at_most, read_json
 from cgnn_cli.store.housekeeping import (
@@ -113,7 +114,8 @@ def collect_garbage(
         paths = (entry.path, *_companions(store, entry.place))
         _remove(store, Piece(what, paths, entry.place, identity(entry.path)), collected, dry_run)
     gone = {piece.guard for piece, _ in collected.removed}
-    for piece in (*_orphans(store), *_traces_of_runs(store, gone), *_leftovers(store)):
+    orphans = (*_orphans(store), *_orphaned_choices(store, gone))
+    for piece in (*orphans, *_traces_of_runs(store, gone), *_leftovers(store)):
         _remove(store, piece, collected, dry_run)
     collected.quarantined = store.quarantined()
     if quarantine:
@@ -123,6 +125,20 @@ def collect_garbage(
     for piece in _locks(store):
         _remove(store, piece, collected, dry_run)
     return collected
+
+
+def remove_graph(store: Store, key: str, collected: Collected) -> None:
+    """Remove a graph that has no name, unless something in the store was made from it or cannot be told."""
+    entries_here = _entries(store)
+    entry = entries_here.get(("graph", key))
+    others = [other for place, other in entries_here.items() if place[0] != "graph"]
+    if entry is None or entry.damaged or entry.header is None:
+        return
+    if any(other.header is None or key in other.header.inputs.values() for other in others):
+        return
+    paths = (entry.path, *_companions(store, entry.place))
+    piece = Piece("artifact", paths, entry.place, identity(entry.path))
+    _remove(store, piece, collected, dry_run=False, newest_too=True)
 
 
 def _entries(store: Store) -> dict[Place, Entry]:
@@ -191,6 +207,7 @@ def _roots(store: Store, found: dict[Place, Entry], keep_days: float) -> Iterato
         if entry.header:
             newest[entry.place[0], entry.header.inputs.get("graph", "")] = entry
     yield from (entry.place for (stage, graph), entry in newest.items() if STAGES[stage].is_result and graph in graphs)
+    yield from (("train", choice.train) for choice in sound_choices(store) if choice.graph in graphs)
     trainings = [entry.header for (stage, _), entry in found.items() if stage == "train" and entry.header]
     collected = {key for training in trainings for key in parts_in(training.inputs, "fit").values()}
     for (stage, key), entry in found.items():
@@ -210,6 +227,16 @@ def _orphans(store: Store) -> Iterator[Piece]:
         for key in sorted({path.stem for path in listed} - artifacts):
             for path in _companions(store, (stage, key)) if is_key(key) else ():
                 yield Piece("orphaned " + ("record" if path.suffix == ".json" else "copy"), (path,), (stage, key))
+
+
+def _orphaned_choices(store: Store, gone: set[Place | None]) -> Iterator[Piece]:
+    """Choices for graphs that have gone, or are going, and that no name stands for."""
+    named = dataset_names(store)
+    for key in choice_keys(store):
+        path, guard = choice_path(store, key), ("graph", key)
+        left = guard not in gone and store.path(*guard).exists()
+        if not left and key not in named and is_own(read_json(path), key):
+            yield Piece("choice for a graph", (path,), guard)
 
 
 def _traces_of_runs(store: Store, gone: set[Place | None]) -> Iterator[Piece]:
@@ -262,8 +289,11 @@ def _locks(store: Store) -> Iterator[Piece]:
         yield Piece(STALE_LOCK, tuple(pieces), (stage, key))
 
 
-def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool) -> None:
-    """Remove a piece, unless it is in use, has gone, or is an artifact that was made or asked for meanwhile."""
+def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool, *, newest_too: bool = False) -> None:
+    """Remove a piece, unless it is in use, has gone, or is an artifact that was made or asked for meanwhile.
+
+    newest_too: also the artifact that was asked for last.
+    """
     if not piece.paths:
         return
     lock = store.lock_path(*piece.guard) if piece.guard else None
@@ -273,7 +303,7 @@ def _remove(store: Store, piece: Piece, collected: Collected, dry_run: bool) -> 
             return
         if piece.identity and piece.guard:
             stage, key = piece.guard
-            is_asked_for = read_json(store.latest_path(stage)).get("key") == key
+            is_asked_for = not newest_too and read_json(store.latest_path(stage)).get("key") == key
             if is_asked_for or identity(piece.paths[0]) != piece.identity or _is_named(store, piece.guard):
                 return
         size = sum(_size(path) for path in piece.paths)

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cgnn_cli.errors import ForeignError, NewerFormatError, ResourceError
+from cgnn_cli.errors import CorruptError, ForeignError, NewerFormatError, ResourceError
 from cgnn_cli.keys import KEY, is_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.choices import FOLDER as CHOICES
+from cgnn_cli.store.choices import read_choice
 from cgnn_cli.store.disk import entries, open_plain
 from cgnn_cli.store.lineage import graph_key
 from cgnn_cli.store.store import Store
 
-FOLDERS = (*STAGES, "partial", "datasets", "latest", ".")
+FOLDERS = (*STAGES, "partial", "datasets", "latest", CHOICES, ".")
 # Version 0.1.0 gave names without cgnn; those are known by the key in them.
 TEMPORARY = re.compile(rf"\.(.+\.[0-9a-f]{{12}}\.cgnn|{KEY}\.[0-9a-f]{{12}})\.tmp")
 EPOCH = {"epoch", "loss"}  # what every line of a run's metrics has
@@ -105,15 +107,20 @@ def are_metrics(path: Path) -> bool:
 def verify(store: Store, stage: str, key: str) -> tuple[str, str] | None:
     """Read an artifact in full and check every checksum: a word for the result, and its reason; None if it has gone.
 
-    A damaged one goes into quarantine, a lost or wrong side record is written anew; all else stays as it is.
+    A damaged one goes into quarantine, a lost or wrong side record is written anew; all else stays as it is. With the
+    folder of choices in the place of a stage, the choice for a graph, which stays in any case.
     """
     path = store.path(stage, key)
-    if not os.path.lexists(path):
-        return None
     try:
+        if stage == CHOICES:
+            return (SOUND, "") if read_choice(store, key) else None
+        if not os.path.lexists(path):
+            return None
         if store.adopt(stage, key):
             return SOUND, ""
         return (FOREIGN, f"{path} is empty") if path.exists() and not path.stat().st_size else (DAMAGED, "")
+    except CorruptError as error:
+        return DAMAGED, f"{error.message} ({error.hint})"
     except NewerFormatError as error:
         return NEWER, f"{error.message}; it stays as it is (upgrade cgnn to verify it)"
     except ForeignError as error:

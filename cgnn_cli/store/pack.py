@@ -2,7 +2,7 @@
 
 A pack is an uncompressed tar file of `<stage>/<key>.h5` members and, last, `manifest.json`:
 
-    {"format": "cgnn-pack", "version": 1, "wanted": [key, ...], "datasets": {name: record},
+    {"format": "cgnn-pack", "version": 1, "wanted": [key, ...], "datasets": {name: record}, "choices": [record, ...],
      "artifacts": [{"name": "<stage>/<key>.h5", "size": bytes, "sha256": digest}, ...]}
 
 A pack tells nothing of the machine it was made on, unless that is asked for: a header that does is written anew.
@@ -32,6 +32,7 @@ from cgnn_cli.pipeline import STAGES
 from cgnn_cli.redaction import placeless
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
+from cgnn_cli.store.choices import Choice, choice_of, choice_path, sound_choices, write_choice
 from cgnn_cli.store.disk import file_sha256, temporary_beside, unreadable
 from cgnn_cli.store.housekeeping import dataset_names
 from cgnn_cli.store.lineage import walk
@@ -62,6 +63,9 @@ def pack(
             for name in names.get(header.key, ())
         },
     }
+    graphs = {header.key for header in headers}
+    if choices := [choice.to_record() for choice in sound_choices(store) if choice.graph in graphs]:
+        manifest["choices"] = choices
     with opened_output(output) as file:
         # As a stream, for a pipe cannot be sought in.
         with tarfile.open(fileobj=file, mode="w|", format=tarfile.USTAR_FORMAT) as archive:
@@ -149,11 +153,12 @@ def unpack(store: Store, path: Path, name_pattern: re.Pattern[str]) -> Unpacked:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A manifest that fits its pack: the sha256 of every member, the keys that were asked for, dataset records."""
+    """A manifest that fits its pack: the sha256 of its members, the keys that were asked for, records."""
 
     members: dict[str, str]
     wanted: list[str]
     datasets: dict[str, dict[str, Any]]
+    choices: list[Choice]
 
 
 def _opened(path: Path) -> tarfile.TarFile:
@@ -199,6 +204,7 @@ def _read_manifest(path: Path, archive: tarfile.TarFile, members: dict[str, tarf
         digests = {str(item["name"]): str(item["sha256"]) for item in value["artifacts"]}
         wanted = [str(key) for key in value["wanted"]]
         datasets = {str(name): _dataset_record(record) for name, record in value["datasets"].items()}
+        choices = [choice_of(record) for record in value.get("choices", ())]
     except (*TAR_ERRORS, KeyError, TypeError, AttributeError) as error:
         raise CorruptError(f"{path} is damaged: its manifest cannot be read", AGAIN) from error
     if set(sizes) != set(members) - {MANIFEST} or len(sizes) != len(value["artifacts"]):
@@ -207,7 +213,7 @@ def _read_manifest(path: Path, archive: tarfile.TarFile, members: dict[str, tarf
         if members[name].size != size:
             held = members[name].size
             raise CorruptError(f"{path} is damaged: {name} has {held:,} bytes, its manifest says {size:,}", AGAIN)
-    return Manifest(digests, wanted, datasets)
+    return Manifest(digests, wanted, datasets, choices)
 
 
 def _dataset_record(record: dict[str, Any]) -> dict[str, Any]:
@@ -237,6 +243,9 @@ def _verified(
                 graph, _ = staged.get(f"graph/{record['key']}.h5", (None, None))
                 if graph is None or graph.config.get("content") != record["content"]:
                     raise CorruptError(f"{path} names a dataset {name} whose graph it does not hold", DISTRUST)
+            for choice in manifest.choices:
+                if f"graph/{choice.graph}.h5" not in staged:
+                    raise CorruptError(f"{path} has a choice for a graph that it does not hold", DISTRUST)
             yield list(staged.values())
     except OSError as error:
         raise store.storage_error(error, 0) from error
@@ -258,6 +267,9 @@ def _take_over(store: Store, staged: list[tuple[Header, Path]], manifest: Manife
             unpacked.datasets[name] = "new" if not present else "hit" if present["key"] == record["key"] else "kept"
             if not present:
                 store.set_dataset(name, record)
+        for choice in manifest.choices:
+            if not choice_path(store, choice.graph).exists():
+                write_choice(store, choice)
         # What was packed on purpose, and what it was made from, is what the next command goes on from.
         by_key = {header.key: header for header, _ in unpacked.artifacts}
         for wanted in (by_key[key] for key in manifest.wanted if key in by_key):

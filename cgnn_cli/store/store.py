@@ -3,6 +3,7 @@
 STORE/<stage>/<key>.h5       the artifact, read-only
 STORE/<stage>/<key>.json     its side record: header, size and sha256 of the file
 STORE/datasets/<name>.json   which graph artifact a dataset name stands for
+STORE/choices/<key>.json     what `cgnn tune` chose for a graph, by the graph's key
 STORE/latest/<stage>.json    which artifact of a stage was last made or asked for
 STORE/quarantine/            damaged files, moved out of the way
 STORE/locks/                 locks that save duplicate work; nothing depends on them
@@ -49,7 +50,7 @@ from cgnn_cli.store.locking import hold_lock
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 QUARANTINED = re.compile(rf"({'|'.join(STAGES)})-({KEY})-[0-9]+\.h5")
 PIN = re.compile(r"\.pin-[0-9a-f]{12}\.json")
-IMPORTED = {"edges", "features", "labels", "splits"}  # what the source of an imported graph tells
+IMPORTED = {"edges", "features", "labels", "splits", "previous"}  # what the source of an imported graph tells
 Place = tuple[str, str]
 
 
@@ -270,7 +271,7 @@ class Store:
         """Note that this artifact, if it is here, was the last of its stage to be made or asked for."""
         with contextlib.suppress(OSError, ResourceError):
             path = self.latest_path(stage)
-            if self.path(stage, key).exists() and _may_replace(path, lambda note: set(note) == {"key"}):
+            if self.path(stage, key).exists() and may_replace(path, lambda note: set(note) == {"key"}):
                 write_json(path, {"key": key})
 
     def latest(self, stage: str) -> Header | None:
@@ -298,10 +299,20 @@ class Store:
 
     def set_dataset(self, name: str, record: dict[str, Any]) -> None:
         path = self.root / "datasets" / f"{name}.json"
-        if not _may_replace(path, _is_dataset):
+        if not may_replace(path, _is_dataset):
             raise ForeignError(f"{path} is not a record of cgnn's, and stays as it is", "move it away")
         try:
             write_json(path, record)
+        except OSError as error:
+            raise self.storage_error(error, 0) from error
+
+    def remove_dataset(self, name: str) -> None:
+        """Take a dataset name away; its graph stays."""
+        path = self.root / "datasets" / f"{name}.json"
+        if not self.dataset(name):
+            raise ForeignError(f"{path} is not a record of cgnn's, and stays as it is", "move it away")
+        try:
+            path.unlink(missing_ok=True)
         except OSError as error:
             raise self.storage_error(error, 0) from error
 
@@ -349,7 +360,7 @@ def _is_dataset(record: dict[str, Any]) -> bool:
     return all(isinstance(record.get(part), str) for part in ("content", "key"))
 
 
-def _may_replace(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:
+def may_replace(path: Path, is_own: Callable[[dict[str, Any]], bool]) -> bool:
     """Whether a JSON file is not there, empty, or one that cgnn wrote."""
     record = read_json(path, strict=True)
     if record:

@@ -7,15 +7,27 @@ import pytest
 from cgnn_cli.analysis.verdict import HEADLINES, judge
 
 GOOD = {
+    "edges_with_times": 1000,
+    "edges_beyond_1e9": 0,
     "sampled_edges": 64,
     "returning_edges": 0.5,
     "beyond_popularity": 0.01,
     "ratio_spread": 0.3,
+    "training_edges": 400,
     "homophily": 0.3,
+    "corrected_homophily": 0.2,
+    "features": "own",
     "test_twins": 0.0,
-    "label_similarity": None,
+    "weights": {"affinity": {"homophily": 0.4, "gain": 0.1, "error": 0.01}},
     "solver_error": {"median_relative_error": 0.001},
     "effective_neighbours": {"out": {"mean": 3.0, "neighbours": 5.0}, "in": {}},
+}
+UNLABELLED: dict[str, Any] = {
+    "training_edges": 0,
+    "homophily": None,
+    "corrected_homophily": None,
+    "test_twins": None,
+    "weights": {},
 }
 
 
@@ -23,28 +35,54 @@ def changed(**figures: Any) -> dict[str, Any]:
     return {**GOOD, **figures}
 
 
+def gaining(error: float = 0.001, **gains: float) -> dict[str, Any]:
+    weights = {name: {"homophily": 0.3 + gain, "gain": gain, "error": error} for name, gain in gains.items()}
+    return changed(weights=weights)
+
+
 @pytest.mark.parametrize(
-    ("figures", "answer"),
+    ("figures", "answer", "weights"),
     [
-        (GOOD, "worth trying"),
-        (changed(returning_edges=0.19), "unlikely"),
-        (changed(returning_edges=0.19, beyond_popularity=1e-4), "unlikely"),
-        (changed(beyond_popularity=0.0009), "popularity"),
-        (changed(ratio_spread=0.04), "popularity"),
-        (changed(beyond_popularity=None), "worth trying"),
+        (GOOD, "worth trying", "affinity"),
+        (gaining(ratio=0.081, affinity=0.07), "worth trying", "ratio"),
+        (gaining(ratio=0.12, neighbours=0.13), "worth trying", "neighbours"),
+        (gaining(error=0.06, ratio=0.1), "unclear", "ratio"),
+        (gaining(ratio=0.07), "unclear", "ratio"),
+        (gaining(ratio=0.059, affinity=-0.2), "unlikely", "none"),
+        # labels decide, whatever the edges say
+        ({**gaining(ratio=0.1), "returning_edges": 0.1, "beyond_popularity": 1e-4}, "worth trying", "ratio"),
+        # where they are few or none, the edges can speak against weights only
+        (changed(training_edges=49), "unclear", "affinity"),
+        (changed(training_edges=49, returning_edges=0.19), "unlikely", "none"),
+        (changed(**UNLABELLED), "unclear", ""),
+        (changed(**UNLABELLED, returning_edges=0.19), "unlikely", ""),
+        (changed(**UNLABELLED, beyond_popularity=0.0009), "unlikely", ""),
+        (changed(**UNLABELLED, ratio_spread=0.04), "unlikely", ""),
+        (changed(**UNLABELLED, beyond_popularity=None), "unclear", ""),
+        (changed(**UNLABELLED, ratio_spread=None, beyond_popularity=None), "unclear", ""),
     ],
 )
-def test_the_answer(figures: dict[str, Any], answer: str) -> None:
+def test_the_answer(figures: dict[str, Any], answer: str, weights: str) -> None:
     verdict = judge(figures)
-    assert (verdict.answer, verdict.headline) == (answer, HEADLINES[answer])
-    assert [reason.figure for reason in verdict.reasons] == ["returning_edges", "beyond_popularity"]
+    assert (verdict.answer, verdict.weights) == (answer, weights)
+    assert verdict.headline == HEADLINES[answer].format(weights=weights)
+
+
+def test_the_reasons_are_what_was_judged_by() -> None:
+    assert [reason.figure for reason in judge(GOOD).reasons] == ["weights", "returning_edges", "beyond_popularity"]
+    first = judge(gaining(ratio=0.095, affinity=0.089)).reasons[0]
+    assert "30.0%" in first.says and "39.5% by the weights of ratio" in first.says and "+9.5 ± 0.1" in first.says
+    assert judge(changed(**UNLABELLED)).reasons[0].says.startswith("no edge is inside the training nodes")
+    assert judge(changed(training_edges=7)).reasons[0].says.startswith("7 edges are inside the training nodes")
+    unsolved = judge(changed(ratio_spread=None, beyond_popularity=None))
+    assert [reason.figure for reason in unsolved.reasons] == ["weights", "returning_edges"]
 
 
 @pytest.mark.parametrize(
     ("figures", "figure", "words"),
     [
         ({"test_twins": 0.69}, "test_twins", "69%"),
-        ({"homophily": 0.8}, "homophily", "little to weigh"),
+        ({"homophily": 0.8}, "homophily", "(20% beyond chance): there is little to weigh"),
         ({"solver_error": {"median_relative_error": 1.0}}, "solver_error", "scores"),
         (
             {"effective_neighbours": {"out": {"mean": 4.9, "neighbours": 5.0}, "in": {}}},
@@ -56,18 +94,16 @@ def test_the_answer(figures: dict[str, Any], answer: str) -> None:
             "effective_neighbours",
             "dropped",
         ),
-        ({"label_similarity": {"adjacency_scaled": 10.0, "weights_scaled": 8.0}}, "label_similarity", "20% nearer"),
-        ({"label_similarity": {"adjacency_scaled": 10.0, "weights_scaled": 12.0}}, "label_similarity", "20% worse at"),
-        ({"label_similarity": {"adjacency_scaled": 10.0, "weights_scaled": 9.95}}, "label_similarity", "no nearer"),
+        ({"features": "none"}, "features", "no features of its own"),
+        ({"edges_beyond_1e9": 11}, "edges_beyond_1e9", "--method escape"),
     ],
 )
 def test_cautions(figures: dict[str, Any], figure: str, words: str) -> None:
-    (reason,) = judge(changed(**figures)).reasons[2:]
+    (reason,) = judge(changed(**figures)).reasons[3:]
     assert reason.figure == figure and words in reason.says
 
 
 def test_the_verdict_is_true_of_every_method_and_solver() -> None:
-    """It does not know the method: only `path` adds edges; and it promises nothing of the scores of svd."""
-    says = judge(changed(returning_edges=0.1)).reasons[0].says
+    """It does not know the method: only `path` adds edges."""
+    says = judge(changed(returning_edges=0.1)).reasons[1].says
     assert "edges that rewiring added" not in says and "by what rewiring adds or by jumps" in says
-    assert "true ones to give no more than --solver pi-only" in judge(changed(ratio_spread=0.04)).headline

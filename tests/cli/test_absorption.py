@@ -5,12 +5,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from tests.cli.wiki_graph import import_wiki
 from tests.front_door import FrontDoor
 
-PAGES = 2405
 ONE = ("--dataset", "demo", "--model", "absorption", "--split", 0)
 
 
@@ -85,12 +84,6 @@ def test_splits_at_the_same_time_give_the_same(cgnn: FrontDoor) -> None:
 @pytest.mark.realdata
 def test_wiki_without_features(cgnn: FrontDoor, real_data: Path) -> None:
     """Hyperlinks among pages of 17 categories, their ids permuted, 20/20/60: 62 % of the test nodes and more."""
-    number = np.random.default_rng(0).permutation(PAGES)
-    edges = np.loadtxt(real_data / "wiki" / "Wiki_edgelist.txt", dtype=np.int64)
-    pages, category = np.loadtxt(real_data / "wiki" / "Wiki_category.txt", dtype=np.int64).T
-    np.savetxt("edges.csv", number[edges], fmt="%d", delimiter=",")
-    rows = np.column_stack([number[pages], category])
-    np.savetxt("labels.csv", rows[np.argsort(rows[:, 0])], fmt="%d", delimiter=",")
-    cgnn.ok(*("data", "import", "wiki", "--edges", "edges.csv", "--labels", "labels.csv", "--split-ratio", "20/20/60"))
+    import_wiki(cgnn, real_data)
     summary = cgnn.ok("eval", "--dataset", "wiki", "--model", "absorption", "--json").json["summary"]
     assert summary["test_accuracy"]["runs"] == 10 and summary["test_accuracy"]["mean"] >= 0.62

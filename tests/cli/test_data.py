@@ -30,3 +30,93 @@ def test_bad_dataset_names_are_refused(cgnn: FrontDoor, name: str) -> None:
     Path("a.txt").write_text("a b\nb a\n")
     cgnn.fails(2, "data", "import", name, "--edges", "a.txt")
     assert not Path(".cgnn").exists()
+
+
+def test_a_name_is_removed_with_its_graph(cgnn: FrontDoor) -> None:
+    Path("a.txt").write_text("a b\nb c\nc a\n")
+    key = cgnn.ok("data", "import", "mine", "--edges", "a.txt", "--json").json["key"]
+    cgnn.ok("data", "import", "other", "--edges", "a.txt")
+    graph = Path(f".cgnn/graph/{key}.h5")
+    assert cgnn.ok("data", "rm", "mine", "--json").json["summary"]["graphs"] == [] and graph.exists()
+    assert "unknown dataset 'mine'" in cgnn.fails(2, "data", "show", "mine")
+    assert cgnn.ok("data", "rm", "other", "--json").json["summary"]["graphs"] == [key]
+    assert not list(Path(".cgnn").rglob(f"*{key}*.h5")) and not list(Path(".cgnn/datasets").iterdir())
+    for name in ("mine", "demo", "chameleon", "../datasets/x"):
+        assert name in cgnn.fails(2, "data", "rm", name)
+
+
+def test_what_was_made_from_a_graph_keeps_it(cgnn: FrontDoor) -> None:
+    Path("a.txt").write_text("a b\nb c\nc a\n")
+    key = cgnn.ok("data", "import", "mine", "--edges", "a.txt", "--json").json["key"]
+    cgnn.ok("rewire", "--dataset", "mine", "--undirected")
+    assert "1 graph(s) stay" in cgnn.ok("data", "rm", "mine").err
+    assert not list(Path(".cgnn/datasets").iterdir()), "forms go with their name"
+    assert not Path(f".cgnn/graph/{key}.h5").exists() and len(list(Path(".cgnn/graph").glob("*.h5"))) == 1
+    Path(".cgnn/datasets/notes.json").write_text('{"notes": 1}')
+    cgnn.fails(2, "data", "rm", "notes")
+    assert Path(".cgnn/datasets/notes.json").exists()
+
+
+def test_a_name_is_changed(cgnn: FrontDoor) -> None:
+    Path("a.txt").write_text("a b\nb c\nc a\n")
+    key = cgnn.ok("data", "import", "mine", "--edges", "a.txt", "--json").json["key"]
+    cgnn.ok("rewire", "--dataset", "mine", "--undirected")
+    cgnn.ok("data", "import", "other", "--edges", "a.txt")
+    assert "there is a dataset other already" in cgnn.fails(2, "data", "rename", "mine", "other")
+    for old, new in (("mine", "demo"), ("mine", "a/b"), ("nobody", "x"), ("demo", "x")):
+        cgnn.fails(2, "data", "rename", old, new)
+    cgnn.ok("data", "rename", "mine", "yours")
+    assert {path.stem for path in Path(".cgnn/datasets").iterdir()} == {"other", "yours", "yours+undirected"}
+    assert cgnn.ok("rewire", "--dataset", "yours", "--undirected", "--json").json["cache"] == "hit"
+    assert cgnn.ok("data", "show", "yours", "--json").json["key"] == key
+    cgnn.fails(2, "data", "show", "mine")
+
+
+def test_an_update_is_a_new_version_that_remembers_the_old_one(cgnn: FrontDoor) -> None:
+    Path("edges.csv").write_text("payer,payee,amount\na,b,1\nb,c,2\nc,a,3\n")
+    Path("labels.csv").write_text("account,status\na,ok\nb,ok\nc,ok\ne,ok\n")
+    Path("more.csv").write_text("amount,payee,payer\n4,a,d\n5,b,a\n")
+    Path("new.csv").write_text("status,account\nfraud,d\nbad,c\n,a\n")
+    weighted = ("--weight-column", "amount", "--json")
+    first = cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--labels", "labels.csv", *weighted).json
+    cgnn.fails(2, "data", "update", "nobody", "--edges", "more.csv")
+    cgnn.fails(2, "data", "update", "demo", "--edges", "more.csv")
+    assert "--weight-column" in cgnn.fails(2, "data", "update", "mine", "--edges", "more.csv")
+    cgnn.fails(3, "data", "update", "mine", "--edges", "more.csv", "--labels", "more.csv", "--weight-column", "amount")
+    assert {path.stem for path in Path(".cgnn/datasets").iterdir()} == {"mine"}
+    second = cgnn.ok("data", "update", "mine", "--edges", "more.csv", "--labels", "new.csv", *weighted).json
+    assert second["summary"]["previous"] == first["key"] != second["key"]
+    assert any("1 node(s) have another label than before" in note for note in second["warnings"])
+    Path("all.csv").write_text("payer,payee,amount\na,b,6\nb,c,2\nc,a,3\nd,a,4\n")
+    Path("all_labels.csv").write_text("account,status\na,ok\nb,ok\nc,bad\nd,fraud\ne,ok\n")
+    Path("splits.csv").write_text("account,s\na,train\nb,val\nd,test\n")
+    files = ("--splits", "splits.csv", *weighted)
+    whole = cgnn.ok("data", "import", "whole", "--edges", "all.csv", "--labels", "all_labels.csv", *files).json
+    cgnn.ok("data", "rename", "mine@1", "past")
+    again = cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--labels", "labels.csv", *weighted).json
+    assert again["key"] == first["key"] == cgnn.ok("data", "show", "past", "--json").json["key"]
+    added = ("data", "update", "mine", "--edges", "more.csv", "--labels", "new.csv", *files)
+    assert cgnn.ok(*added).json["key"] == whole["key"]
+    assert cgnn.ok("data", "show", "mine@1", "--json").json["key"] == first["key"]
+    cgnn.ok("rewire", "--dataset", "mine@1")
+    cgnn.ok("cache", "gc")
+    cgnn.ok("data", "rm", "mine")
+    assert {path.stem for path in Path(".cgnn/datasets").iterdir()} == {"past", "whole"}
+
+
+def test_an_update_of_a_graph_with_features_or_numbers(cgnn: FrontDoor) -> None:
+    Path("edges.txt").write_text("0 1\n1 2\n2 0\n")
+    Path("x.csv").write_text("id,f,g\n0,1,2\n1,3,4\n2,5,6\n")
+    Path("more.txt").write_text("2 1\n")
+    Path("new.txt").write_text("2 3\n")
+    cgnn.ok("data", "import", "mine", "--edges", "edges.txt", "--features", "x.csv")
+    assert cgnn.ok("data", "update", "mine", "--edges", "more.txt", "--json").json["summary"]["edges"] == 4
+    same = cgnn.ok("data", "update", "mine", "--edges", "more.txt", "--json").json["summary"]
+    assert "previous" not in same, "nothing has changed"
+    assert "1 node(s) are new" in cgnn.fails(2, "data", "update", "mine", "--edges", "new.txt")
+    Path("y.csv").write_text("id,f,g\n3,7,8\n0,9,9\n")
+    made = cgnn.ok("data", "update", "mine", "--edges", "new.txt", "--features", "y.csv", "--json").json
+    Path("all.txt").write_text("0 1\n1 2\n2 0\n2 1\n2 3\n")
+    Path("z.csv").write_text("id,f,g\n0,9,9\n1,3,4\n2,5,6\n3,7,8\n")
+    whole = cgnn.ok("data", "import", "whole", "--edges", "all.txt", "--features", "z.csv", "--json").json
+    assert made["key"] == whole["key"]

@@ -211,10 +211,6 @@ def test_rewiring_density(cgnn: FrontDoor, store: Path) -> None:
 def test_label_similarity(cgnn: FrontDoor, store: Path) -> None:
     found = quick(cgnn, store, "label-similarity")
     assert "figures/label-similarity.svg" in found.page and "A common factor below 1 alone" in found.page
-    figures = cgnn.ok("diagnose", "--dataset", "demo", "--store", store, "--json").json["summary"]["figures"]
-    paper = found.row(weights_kind="svd, exp (paper)")
-    for figure, value in figures["label_similarity"].items():
-        assert paper[figure] == pytest.approx(value)
     assert len({row["adjacency"] for row in found.records}) == 1
 
 

@@ -87,3 +87,13 @@ def test_artifacts_beside_a_run() -> None:
     assert source.content(made).header == made and source.options(made)["method"] == "path"
     assert source.commute_headers(step.inputs["graph"].key) == [] and source.all() == []
     assert Run("a", "demo", headers={"graph": header("graph", "g", summary={"splits": 3})}).split_count == 3
+
+
+def test_a_run_is_ranked_by_what_its_epochs_were_chosen_by() -> None:
+    run = make_run([0.5, 0.7], metric="auc")
+    for place, score in enumerate((0.9, 0.7)):
+        run.headers[f"fit-{place}"].summary["validation_score"] = score
+    assert run.validation_scores == [0.9, 0.7] and run.validation == pytest.approx(0.8)
+    assert run.validation_accuracies == [0.5, 0.7]
+    plain = make_run([0.5, 0.7])
+    assert plain.validation_scores == plain.validation_accuracies and plain.metric == "accuracy"

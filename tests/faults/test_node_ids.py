@@ -47,7 +47,7 @@ def test_case_32_ids_of_text_are_kept_as_they_are_written(cgnn: FrontDoor, ids: 
     assert cgnn.ok("data", "import", "again", "--edges", "out.csv", "--json").json["key"] == made["key"]
 
 
-@pytest.mark.parametrize("text", ["a,b\n,c\n", "a,b\n" + "x" * 1001 + ",c\n"])
+@pytest.mark.parametrize("text", ["a,b\n,c\n", "a,a\n" + "x" * 1001 + ",c\n"])
 def test_case_32_ids_of_text_that_are_refused_name_their_line(cgnn: FrontDoor, text: str) -> None:
     Path("edges.csv").write_text(text)
     assert "edges.csv, line 2" in refused(cgnn, "--edges", "edges.csv")

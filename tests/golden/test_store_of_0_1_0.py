@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from cgnn_cli.pipeline import STAGES
+from cgnn_cli.report.table import DASH
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.store import Store
 from tests.front_door import FrontDoor
@@ -57,6 +58,26 @@ def test_case_20_every_command_of_the_store_takes_it(cgnn: FrontDoor, store: Pat
     cgnn.ok("cache", "unpack", "old.tar", "--store", "new")
     assert cgnn.ok(*COMMAND, "--store", "new", "--json").json["cache"] == "hit" or CHANGED
     assert {path: path.read_bytes() for path in store.rglob("*.h5")} == before
+
+
+def test_case_20_scores_are_shown_with_what_they_have(cgnn: FrontDoor, store: Path) -> None:
+    scored = ("eval", *COMMAND[1:3], *COMMAND[4:], "--dataset", "demo", "--store", store)
+    told = cgnn.ok(*scored)
+    assert "cached" in told.err and "`cgnn eval --force` adds" in told.err and "±" not in told.err
+    (line,) = [
+        line
+        for line in told.err.splitlines()
+        if "average precision" in line and "base" not in line and "av." not in line
+    ]
+    assert DASH in line and "macro-F1" in told.err
+    cgnn.ok("report", "--store", store, "--output", "report")
+    assert "no average-precision" in cgnn.fails(4, "report", "--store", store, "--metric", "average-precision")
+    again = cgnn.ok(*scored, "--force", "--json").json
+    assert again["key"] == Path(told.path).stem and again["summary"]["metrics"]["auc"]["runs"] == 1
+    assert (
+        cgnn.ok("report", "--store", store, "--metric", "auc", "--output", "report", "--json").json["summary"]["runs"]
+        == 1
+    )
 
 
 def test_case_20_a_dry_run_says_the_same(cgnn: FrontDoor, store: Path) -> None:

@@ -61,7 +61,7 @@ def test_every_model_has_its_name_beside_its_point(monkeypatch: pytest.MonkeyPat
     picture = draw_time("x", "demo", runs[:19], label_runs(runs))
     assert picture is not None and sorted(told) == [f"m{step:02}" for step in range(19)]
     many = draw_time("x", "demo", runs, label_runs(runs))
-    assert many is not None and many.caption.endswith("the 40 most accurate of 50 are named") and len(told) == 19 + 40
+    assert many is not None and many.caption.endswith("the 40 best of 50 are named") and len(told) == 19 + 40
 
 
 def test_confusion_is_left_out_where_there_are_too_many_classes() -> None:

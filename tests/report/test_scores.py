@@ -1,11 +1,24 @@
 """Tables of scores: what is marked, what is missing, and what stands beside the paper."""
 
+import dataclasses
+
 import pytest
 
 from cgnn_cli.execution.results import Run
+from cgnn_cli.paper.matching import beside_paper
 from cgnn_cli.report.beside import Beside, PaperResult
+from cgnn_cli.report.content import is_measured
 from cgnn_cli.report.run_names import label_runs
-from cgnn_cli.report.scores import RowName, paper_table, run_table, score_entry, score_table, score_values, shown_runs
+from cgnn_cli.report.scores import (
+    RowName,
+    metric_table,
+    paper_table,
+    run_table,
+    score_entry,
+    score_table,
+    score_values,
+    shown_runs,
+)
 from cgnn_cli.report.table import DASH, Entry
 from tests.runs import make_run
 
@@ -82,3 +95,30 @@ def test_values_have_everything_and_seconds_are_cold() -> None:
     assert values["paper"]["within_one_paper_std"] is False and values["paper"]["value"] == 79.62
     assert values["options"]["solver"] == "svd" and values["splits"] == [0, 1]
     assert score_values(run, label_runs([run])[run.key])["paper"] is None
+
+
+def test_a_run_is_told_in_the_metric_that_it_is_measured_by() -> None:
+    run = make_run([0.5, 0.7], metric="auc", metric_class="fraud")
+    run.header.summary["metrics"] = {"auc": {"mean": 0.85, "std": 0.05, "runs": 2, "per_split": [0.8, 0.9]}}
+    run.header.summary["metrics"]["average-precision"] = {"mean": 0.4, "std": 0, "runs": 1, "per_split": [0.4, None]}
+    assert (run.metric, run.scores, run.mean, run.measured_words) == ("auc", [0.5, 0.7], 0.6, "test accuracy")
+    ranked = dataclasses.replace(run, measured="auc")
+    assert ranked.scores == [0.8, 0.9] and ranked.accuracies == [0.5, 0.7]
+    assert ranked.measured_words == "test AUC of fraud"
+    table = run_table([ranked], label_runs([ranked]))
+    assert table.caption.startswith("Test AUC of fraud in %") and table.entries()[0][2].text == "85.00 ± 5.00"
+    assert is_measured(run, "auc") and not is_measured(run, "average-precision") and not is_measured(run, "macro-f1")
+    values = score_values(ranked, label_runs([ranked])[ranked.key])
+    assert (values["metric"], values["score_per_split"]) == ("auc", [0.8, 0.9])
+    (row,) = metric_table([ranked], label_runs([ranked])).entries()
+    assert [entry.text for entry in row[1:]] == ["60.00 ± 10.00", "60.00 ± 10.00", DASH, "85.00 ± 5.00", "40.00", DASH]
+
+
+def test_only_accuracies_stand_beside_the_paper() -> None:
+    run = make_run([0.7, 0.8], model="gcn", dataset="chameleon", graph={"dataset": "chameleon"})
+    run.header.summary["metrics"] = {"auc": {"mean": 0.9, "std": 0.0, "runs": 2, "per_split": [0.9, 0.9]}}
+    assert beside_paper(run) is not None and beside_paper(dataclasses.replace(run, measured="auc")) is None
+    weighted = make_run(
+        [0.7, 0.8], model="gcn", dataset="chameleon", graph={"dataset": "chameleon"}, class_weights="balanced"
+    )
+    assert beside_paper(weighted) is None

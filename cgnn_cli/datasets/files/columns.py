@@ -74,6 +74,37 @@ class Column(Sequence[str]):
         except ValueError:
             return None
 
+    def parsed(self) -> np.ndarray:
+        """The fields as float64, NaN where one is no number."""
+        numbers = self.numbers()
+        if numbers is None:
+            parsed = (float(text) if is_number(text) else np.nan for text in self)
+            numbers = np.fromiter(parsed, dtype=np.float64, count=self._count)
+        return numbers
+
+    @property
+    def empty_count(self) -> int:
+        """How many fields are empty."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        empty = pc.sum(pc.equal(self.array, "")).as_py() if self.array.type == pa.string() else 0
+        return int(empty or 0) + self.array.null_count
+
+    def without(self, words: Sequence[str]) -> "Column":
+        """The fields, empty where they are one of some words."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not words:
+            return self
+        texts = _as_text(self.array)
+        return Column.of(pc.if_else(pc.is_in(texts, pa.array(words)), "", texts))
+
+    def keep(self, rows: np.ndarray) -> "Column":
+        """The fields of some rows, given by a mask."""
+        return Column(lambda: self.array.filter(rows), int(np.count_nonzero(rows)))
+
     def __len__(self) -> int:
         return self._count
 
@@ -106,3 +137,11 @@ def parse_number(text: str) -> float:
     if "_" in text:
         raise ValueError(text)
     return float(text)
+
+
+def is_number(field: str) -> bool:
+    try:
+        parse_number(field)
+    except ValueError:
+        return False
+    return True

@@ -1,7 +1,9 @@
 """Edges of the user's graph from a table, an array of node numbers or a sparse matrix."""
 
+import contextlib
 from collections.abc import Callable, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,12 +13,16 @@ from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, usable_weights
 from cgnn_cli.datasets.files.archives import load_matrix
 from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, read_array_or_text
 from cgnn_cli.datasets.files.columns import Column
-from cgnn_cli.datasets.files.tables import Reading, Table, column_number, looks_like_header, parse_table
+from cgnn_cli.datasets.files.ends import choose_ends, guess_ends
+from cgnn_cli.datasets.files.headers import has_header, settle_header
+from cgnn_cli.datasets.files.invalid_rows import Faults
+from cgnn_cli.datasets.files.tables import NODE_NUMBER, Reading, Table, column_number, parse_table
+from cgnn_cli.datasets.files.times import read_times
+from cgnn_cli.datasets.files.titles import find_ends
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.resources import check_reading
 
-SOURCE_WORDS, TARGET_WORDS = ("source", "src", "from"), ("target", "dst", "to")
 EDGE_MEMORY = 56  # an edge takes about so many bytes while it becomes an entry of the adjacency matrix
 Ids = Column | np.ndarray
 
@@ -27,6 +33,8 @@ class EdgeColumns(NamedTuple):
     source: str | None = None
     target: str | None = None
     weight: str | None = None
+    time: str | None = None
+    moment: str | None = None  # what the times are compared with, which says of what kind they are
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,33 @@ class EdgeList:
     target: Ids
     weight: np.ndarray | None = None
     node_count: int = 0
+    time: np.ndarray | None = None
+
+    @cached_property
+    def names(self) -> Set[str]:
+        """The ids in text; none where both ends are numbers."""
+        texts = (ends.encoded[1] for ends in (self.source, self.target) if not isinstance(ends, np.ndarray))
+        return set().union(*texts)
+
+    @cached_property
+    def number_count(self) -> int:
+        """How many nodes there are by the numbers of an array or the size of a matrix."""
+        ends = [ends for ends in (self.source, self.target) if isinstance(ends, np.ndarray)]
+        return max([self.node_count, *(int(numbers.max()) + 1 for numbers in ends)])
+
+    def has_node(self, name: str) -> bool:
+        """Whether an edge, or a matrix of edges, has the node."""
+        return name in self.names or (NODE_NUMBER.fullmatch(name) is not None and int(name) < self.number_count)
+
+    def keep(self, rows: np.ndarray | None) -> "EdgeList":
+        """The edges of a mask; None keeps all."""
+        if rows is None:
+            return self
+        source, target = (
+            ends[rows] if isinstance(ends, np.ndarray) else ends.keep(rows) for ends in (self.source, self.target)
+        )
+        weight, time = (values if values is None else values[rows] for values in (self.weight, self.time))
+        return replace(self, source=source, target=target, weight=weight, time=time)
 
 
 def read_edges(path: Path, asked: EdgeColumns, reading: Reading) -> EdgeList:
@@ -48,41 +83,63 @@ def read_edges(path: Path, asked: EdgeColumns, reading: Reading) -> EdgeList:
     if asked.source is not None or asked.target is not None:
         raise UsageError(f"--source-column and --target-column are for tables, but {path} is an array")
     edges = _array_edges if content.startswith(NPY_MAGIC) else _matrix_edges
-    return edges(content, path, asked.weight, reading.notes)
+    return edges(content, path, asked.weight, reading)
 
 
 def _table_edges(table: Table, asked: EdgeColumns, reading: Reading) -> EdgeList:
-    header = reading.header
     _check_width(table)
-    named = any(column is not None and not column.isdecimal() for column in asked)
-    if named and header is False and table.header is None:
+    named = any(column is not None and column_number(column) is None for column in asked[:3])
+    if named and reading.header is False and table.header is None:
         raise UsageError("a column is named, but there is no header to find the name in", "give column numbers")
-    if header is None and table.header is None:
-        numbers = (column_number(column) for column in asked[:2])
-        places = [default if number is None else number for number, default in zip(numbers, (0, 1), strict=True)]
-        header = named or _looks_like_header(table, [place for place in places if place < len(table.columns)])
-    table = table.take_header(header, reading)
-    source = table.find_column(asked.source, "--source-column", table.named(SOURCE_WORDS, 0))
-    target = table.find_column(asked.target, "--target-column", table.named(TARGET_WORDS, 1))
-    if source == target:
-        raise UsageError(f"source and target are both column {source + 1} of {table.path}", "name both columns")
+    if table.header is None:
+        ends, titled = guess_ends(table, asked.source, asked.target)
+        table = settle_header(table, ends, reading, titled=titled, named=named or asked.time in table.row(0))
     weight = None if asked.weight is None else table.find_column(asked.weight, "--weight-column", 2)
-    for column in sorted(set(range(len(table.columns))) - {source, target, weight}):
+    time = _time_column(table, asked.time)
+    source, target = choose_ends(table, asked.source, asked.target, (weight, time))
+    check_reading(table.path, EDGE_MEMORY * table.row_count)
+    faults = Faults.of(table)
+    faults.add_ids(table, source, target)
+    edges = EdgeList(table.path, table.columns[source], table.columns[target])
+    if weight is not None:
+        fields = table.columns[weight]
+        edges = replace(edges, weight=_checked_weights(fields.parsed(), faults, lambda row: shorten(fields[row])))
+    if time is not None:
+        edges = replace(edges, time=read_times(table.columns[time], faults, asked.moment))
+    _note_columns(table, source, target, weight, time, reading)
+    return edges.keep(faults.settle(reading))
+
+
+def _time_column(table: Table, asked: str | None) -> int | None:
+    """The column of times, if it is one of the edges; one that is named may be one of the nodes."""
+    if asked is None or (column_number(asked) is None and asked not in (table.header or ())):
+        return None
+    return table.find_column(asked, "--time-column", 2)
+
+
+def _note_columns(
+    table: Table, source: int, target: int, weight: int | None, time: int | None, reading: Reading
+) -> None:
+    """Say what the columns were taken for, and which were not."""
+    taken = f"edges: {table.name(source)} -> {table.name(target)}"
+    if weight is not None:
+        taken += f", weight {table.name(weight)}"
+    if time is not None:
+        taken += f", time {table.name(time)}"
+    taken += f"; {table.row_count:,} rows"
+    if weight is not None and (lacking := table.columns[weight].empty_count):
+        taken += f", {lacking:,} without {table.name(weight)}"
+    reading.notes.append(taken)
+    for column in sorted(set(range(len(table.columns))) - {source, target, weight, time}):
         hint = "" if weight is not None else "; name it with --weight-column if it holds weights"
         reading.notes.append(f"{table.path}: column {table.title(column)} is ignored{hint}")
-    check_reading(table.path, EDGE_MEMORY * table.row_count)
-    table.check_ids(source, target)
-    edges = EdgeList(table.path, table.columns[source], table.columns[target])
-    if weight is None:
-        return edges
-    fields = table.columns[weight]
-    return replace(edges, weight=_check_weights(table.numbers(weight), table.where, lambda row: shorten(fields[row])))
 
 
 def read_pairs(path: Path, known: Set[str], reading: Reading) -> tuple[list[str], list[str]]:
     """The ids of pairs of known nodes in a file of any kind of edges.
 
-    The first row of a text is a header where it looks like one and names no known node.
+    The first row of a text is a header where it names no known node and has the titles of ends, or where all that is
+    below is of another kind.
     """
     content = read_array_or_text(path)
     if content.startswith((NPY_MAGIC, ZIP_MAGIC)):
@@ -91,14 +148,12 @@ def read_pairs(path: Path, known: Set[str], reading: Reading) -> tuple[list[str]
     else:
         table = parse_table(content, path, reading)
         _check_width(table)
-    if (
-        table.header is None
-        and table.row_count > 1
-        and not known & set(table.row(0))
-        and _looks_like_header(table, [0, 1])
-    ):
-        table = table.take_header(True, reading)
-    source, target = table.named(SOURCE_WORDS, 0), table.named(TARGET_WORDS, 1)
+    if table.header is None and table.row_count > 1 and not known & set(table.row(0)):
+        with contextlib.suppress(DataError):  # in doubt it is data, which has to name known nodes
+            table = table.take_header(has_header(table, *guess_ends(table, None, None)), reading)
+    sources, targets = find_ends(table.header or [])
+    source = sources[0] if len(sources) == 1 else 0
+    target = targets[0] if len(targets) == 1 else 1
     for column in {source, target}:
         table.check_exact(column, "node ids")
         codes, names = table.columns[column].encoded
@@ -114,19 +169,13 @@ def _as_column(ids: Ids) -> Column:
     return Column.from_numbers(ids) if isinstance(ids, np.ndarray) else ids
 
 
-def _looks_like_header(table: Table, places: list[int]) -> bool:
-    """Whether the first row names the columns, or at least one as source and one as target."""
-    titles = {title.strip().lower() for title in table.row(0)}
-    return bool(titles & set(SOURCE_WORDS) and titles & set(TARGET_WORDS)) or looks_like_header(table, places)
-
-
 def _check_width(table: Table) -> None:
     if len(table.columns) < 2:
         message = f"{table.path} has one column, but an edge needs a source and a target"
         raise DataError(message, "separate them with a tab, comma, semicolon or space")
 
 
-def _array_edges(content: bytes, path: Path, weight_column: str | None, notes: list[str]) -> EdgeList:
+def _array_edges(content: bytes, path: Path, weight_column: str | None, reading: Reading) -> EdgeList:
     array = load_array(content, path, "iuf")
     if weight_column not in (None, "3"):
         raise UsageError(f"--weight-column {weight_column}: in {path} only column 3 can hold weights")
@@ -137,13 +186,14 @@ def _array_edges(content: bytes, path: Path, weight_column: str | None, notes: l
         hint = "edges are M x 2 or 2 x M integers, or M x 3 with --weight-column 3"
         raise DataError(f"{path} has shape {array.shape}, which is not an array of edges", hint)
     if len(array) == 2 and width == 2:
-        notes.append(f"{path}: of a 2 x 2 array the rows are the edges")
-    weight = None if weight_column is None else _array_weights(array[:, 2].astype(np.float64), f"{path}, row")
+        reading.notes.append(f"{path}: of a 2 x 2 array the rows are the edges")
+    faults = Faults(path, range(len(array)), "row")
+    weight = None if weight_column is None else _array_weights(array[:, 2].astype(np.float64), faults)
     source, target = (_node_numbers(array[:, column], path) for column in (0, 1))
-    return EdgeList(path, source, target, weight)
+    return EdgeList(path, source, target, weight).keep(faults.settle(reading))
 
 
-def _matrix_edges(content: bytes, path: Path, weight_column: str | None, notes: list[str]) -> EdgeList:
+def _matrix_edges(content: bytes, path: Path, weight_column: str | None, reading: Reading) -> EdgeList:
     matrix = load_matrix(content, path)
     if weight_column not in (None, "data"):
         raise UsageError(f"--weight-column {weight_column}: the weights of a sparse matrix are called data")
@@ -154,9 +204,11 @@ def _matrix_edges(content: bytes, path: Path, weight_column: str | None, notes: 
     if not len(values):
         raise DataError(f"{path} holds no edges", "an edge is an entry that is not 0")
     if weight_column is None and (values != 1).any():
-        notes.append(f"{path}: values other than 1 are ignored; --weight-column data takes them as weights")
-    weight = None if weight_column is None else _array_weights(values, f"{path}, entry")
-    return EdgeList(path, source.astype(np.int64), target.astype(np.int64), weight, matrix.shape[0])
+        reading.notes.append(f"{path}: values other than 1 are ignored; --weight-column data takes them as weights")
+    faults = Faults(path, range(len(values)), "entry")
+    weight = None if weight_column is None else _array_weights(values, faults)
+    edges = EdgeList(path, source.astype(np.int64), target.astype(np.int64), weight, matrix.shape[0])
+    return edges.keep(faults.settle(reading))
 
 
 def _node_numbers(values: np.ndarray, path: Path) -> np.ndarray:
@@ -178,17 +230,14 @@ def relabelled(edges: EdgeList) -> EdgeList:
             "--relabel is for node numbers in .npy and .npz files; ids in text and Parquet are kept anyway"
         )
     source, target = Column.from_numbers(edges.source), Column.from_numbers(edges.target)
-    return EdgeList(edges.path, source, target, edges.weight)
+    return replace(edges, source=source, target=target, node_count=0)
 
 
-def _array_weights(weight: np.ndarray, unit: str) -> np.ndarray:
-    return _check_weights(weight, lambda row: f"{unit} {row}", weight.__getitem__)
+def _array_weights(weight: np.ndarray, faults: Faults) -> np.ndarray:
+    return _checked_weights(weight, faults, weight.__getitem__)
 
 
-def _check_weights(weight: np.ndarray, where: Callable[[int], str], show: Callable[[int], object]) -> np.ndarray:
-    bad = np.flatnonzero(~usable_weights(weight))
-    if len(bad):
-        row = int(bad[0])
-        message = f"{where(row)}: the weight {show(row)} is not a number {WEIGHT_RANGE}"
-        raise DataError(message, "correct or drop the edge, or scale all weights")
+def _checked_weights(weight: np.ndarray, faults: Faults, show: Callable[[int], object]) -> np.ndarray:
+    reason = f"is not a number {WEIGHT_RANGE}"
+    faults.add("without a usable weight", ~usable_weights(weight), lambda row: f"the weight {show(row)} {reason}")
     return weight

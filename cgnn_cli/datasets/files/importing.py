@@ -3,6 +3,8 @@
 Tables name their nodes; the rows and numbers of arrays are nodes 0..N-1. Kinds of files are told by their content.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -10,68 +12,168 @@ from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_ad
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
-from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, read_features, read_labels
+from cgnn_cli.datasets.files.node_values import NodeColumns, NodeValues, read_features, read_labels
+from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, place_times
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
-from cgnn_cli.datasets.splits import DEFAULT_RATIO, DEFAULT_VALIDATION, parse_ratio, per_class_splits, ratio_splits
+from cgnn_cli.datasets.files.times import first_times, parse_moment
+from cgnn_cli.datasets.files.updating import with_edges_before, with_features_before, with_labels_before
+from cgnn_cli.datasets.splits import (
+    DEFAULT_RATIO,
+    DEFAULT_VALIDATION,
+    parse_ratio,
+    per_class_splits,
+    ratio_splits,
+    thin_classes,
+    time_splits,
+)
+from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph, byte_strings
 from cgnn_cli.resources import allowed_memory, check_memory
 
 RELIEF = "leave out what is not needed, or use a machine with more memory"
 
+COMBINED = {
+    "sum": "have their weights summed",
+    "count": "are counted, and their number is the weight",
+    "max": "have the largest of their weights",
+    "last": "have the last of their weights",
+}
 
-def import_graph(options: ImportOptions) -> Graph:
-    """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how."""
+
+def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
+    """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how.
+
+    before: an earlier graph, to which the files add.
+    """
     check_memory("the import", import_memory(options), allowed_memory(), RELIEF)
-    reading = Reading(options.header, options.comment)
-    columns = EdgeColumns(options.source_column, options.target_column, options.weight_column)
-    edges = read_edges(options.edges, columns, reading)
-    if options.relabel:
-        edges = relabelled(edges)
-    features = None if options.features is None else read_features(options.features, reading, options.impute)
-    if features is None:
-        reading.notes.append("no features given: a training takes an encoding of the graph in their place (--encoding)")
-    labels = None if options.labels is None else read_labels(options.labels, reading)
+    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
+    edges, labels, features = _read_files(options, reading, before)
+    if before is not None:
+        labels = with_labels_before(before, labels, reading)
+        features = with_features_before(before, features, edges)
+        options = replace(options, combine="sum" if options.combine == "count" else options.combine)
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None])
     source, target = nodes.positions(edges.source), nodes.positions(edges.target)
-    adjacency = _adjacency(source, target, edges, nodes.count)
+    adjacency = _adjacency(source, target, edges, nodes.count, options, reading)
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
+    splits = None
+    if labels is not None and codes is not None:
+        time = None
+        if options.train_before is not None:
+            own, first = place_times(labels, nodes), edges.time
+            time = own if first is None else first_times(source, target, first, nodes.count)
+        splits = _make_splits(options, codes, class_names or [], nodes, reading, time)
+        reading.warnings += thin_classes(splits, codes, class_names or [])
     graph = Graph(
         adjacency=adjacency,
         features=None if features is None else place_features(features, nodes),
         labels=codes,
         class_names=None if class_names is None else byte_strings(class_names),
         node_ids=None if nodes.names is None else byte_strings(nodes.names),
-        splits=None if codes is None else _make_splits(options, codes, class_names or [], nodes, reading),
+        splits=splits,
     )
     graph.summary.update(
         edge_counts(len(source), adjacency),
         unlabelled=graph.node_count if codes is None else int((codes < 0).sum()),
         comment_lines=reading.comment_lines,
-        notes=reading.notes,
+        **({"dropped": reading.dropped} if reading.dropped else {}),
+        notes=list(dict.fromkeys(reading.notes)),
+        **({"warnings": reading.warnings} if reading.warnings else {}),
     )
     return graph
 
 
-def _adjacency(source: np.ndarray, target: np.ndarray, edges: EdgeList, count: int) -> csr_array:
-    """Repeats count once, or have their weights summed."""
-    if edges.weight is None:
-        return unit_adjacency(source, target, count)
-    return weighted_adjacency(source, target, edges.weight, count)
+def _read_files(
+    options: ImportOptions, reading: Reading, before: Graph | None
+) -> tuple[EdgeList, NodeValues | None, NodeValues | None]:
+    """Edges, labels and features as they are in the files."""
+    edges = read_edges(
+        options.edges,
+        EdgeColumns(
+            options.source_column,
+            options.target_column,
+            options.weight_column,
+            options.time_column,
+            options.train_before,
+        ),
+        reading,
+    )
+    if options.relabel:
+        edges = relabelled(edges)
+    if before is not None:
+        edges = with_edges_before(before, edges, counted=options.combine == "count")
+    columns = NodeColumns(
+        options.id_column, options.label_column, options.feature_columns, options.time_column, options.train_before
+    )
+    labels = None
+    if options.labels is not None:
+        labels = read_labels(options.labels, edges, columns, reading, options.unknown_label or ())
+    _check_time(options, edges, labels)
+    path, features = options.features or (options.labels if options.feature_columns else None), None
+    if path is not None:
+        beside = options.labels is not None and path.absolute() == options.labels.absolute()
+        features = read_features(path, edges, columns, reading, beside_labels=beside, impute=options.impute)
+    elif before is None or before.features is None:
+        reading.notes.append("no features given: a training takes an encoding of the graph in their place (--encoding)")
+    return edges, labels, features
+
+
+def _check_time(options: ImportOptions, edges: EdgeList, labels: NodeValues | None) -> None:
+    """The column of times is in one of the two tables."""
+    asked, beside = options.time_column, labels is not None and labels.time is not None
+    if asked is None:
+        return
+    if edges.time is not None and beside:
+        message = f"--time-column {asked}: {options.edges} and {options.labels} both have such a column"
+        raise DataError(message, "give the number of the edges' column, or rename one")
+    if edges.time is None and (not beside or options.train_before is None):
+        where = f"{options.edges} has no such column" + ("" if labels is None else f", nor has {options.labels}")
+        raise UsageError(f"--time-column {asked}: {where}", "check its name, or give the number of the edges' column")
+
+
+def _adjacency(
+    source: np.ndarray, target: np.ndarray, edges: EdgeList, count: int, options: ImportOptions, reading: Reading
+) -> csr_array:
+    """Repeats count once, or have their weights combined."""
+    combine = options.combine or "sum"
+    if edges.weight is None and combine != "count":
+        adjacency, done = (
+            unit_adjacency(source, target, count),
+            "count once (--combine count makes their number the weight)",
+        )
+    else:
+        weight = np.ones(len(source)) if edges.weight is None else edges.weight
+        adjacency = weighted_adjacency(source, target, weight, count, combine, edges.time)
+        done = COMBINED[combine] + ("" if options.combine else " (--combine chooses another way)")
+    if repeats := len(source) - adjacency.nnz:
+        reading.notes.append(f"{repeats:,} row(s) repeat an edge of another row: they {done}")
+    return adjacency
 
 
 def _make_splits(
-    options: ImportOptions, labels: np.ndarray, class_names: list[str], nodes: Nodes, reading: Reading
+    options: ImportOptions,
+    labels: np.ndarray,
+    class_names: list[str],
+    nodes: Nodes,
+    reading: Reading,
+    time: np.ndarray | None,
 ) -> np.ndarray:
     count, seed = options.split_count, options.split_seed
     if options.splits is not None:
-        splits = read_splits(options.splits, nodes, reading)
+        splits = read_splits(options.splits, nodes, reading, options.id_column)
         check_splits(splits, labels, options.splits, nodes.names)
         return splits
     if options.per_class is not None:
         val = DEFAULT_VALIDATION if options.val is None else options.val
         return per_class_splits(labels, options.per_class, val, count, seed, class_names=class_names)
+    ratio = DEFAULT_RATIO if options.split_ratio is None else parse_ratio(options.split_ratio)
+    if time is not None and options.train_before is not None:
+        before = parse_moment("--train-before", options.train_before)
+        start = before if options.test_from is None else parse_moment("--test-from", options.test_from)
+        if lost := int(((labels >= 0) & np.isnan(time)).sum()):
+            reading.warnings.append(f"{lost:,} labelled node(s) have no time, and are in no split")
+        return time_splits(labels, time, before, start, ratio, count, seed)
     if options.split_ratio is None:
         reading.notes.append(f"no split option given: {count} random splits of 48/32/20 are used")
-    ratio = DEFAULT_RATIO if options.split_ratio is None else parse_ratio(options.split_ratio)
     return ratio_splits(labels, ratio, count, seed)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cgnn_cli.datasets.files.arrays import read_array_or_text
+from cgnn_cli.datasets.files.invalid_rows import Faults
 from cgnn_cli.datasets.files.tables import Reading, Table, parse_table
 from cgnn_cli.errors import DataError
 
@@ -34,16 +35,24 @@ def read_members(path: Path, known: Set[str], reading: Reading) -> list[Member]:
         table = table.take_header(True, reading) if named else table
     if not table.row_count:
         raise DataError(f"{path} names no node", HINT)
-    node = table.named(NODE_WORDS, 0)
-    name = table.named(SET_WORDS, 1 - node if node < 2 else 0) if len(table.columns) > 1 else None
+    node = _titled(table, NODE_WORDS, 0)
+    name = _titled(table, SET_WORDS, 1 - node if node < 2 else 0) if len(table.columns) > 1 else None
     if name == node:
         raise DataError(f"{path}: column {table.title(node)} cannot hold both nodes and sets", HINT)
     for column in sorted(set(range(len(table.columns))) - {node, name}):
         reading.notes.append(f"{path}: column {table.title(column)} is ignored")
-    table.check_ids(node)
+    faults = Faults.of(table)
+    faults.add_ids(table, node)
+    faults.settle(reading)
     if name is not None:
         table.check_exact(name, "names of sets")
     return [_member(table, row, node, name) for row in range(table.row_count)]
+
+
+def _titled(table: Table, words: tuple[str, ...], default: int) -> int:
+    """The only column that has one of the words as its title."""
+    found = [column for column, title in enumerate(table.header or ()) if title.lower() in words]
+    return found[0] if len(found) == 1 else default
 
 
 def _member(table: Table, row: int, node: int, name: int | None) -> Member:

@@ -1,158 +1,22 @@
-"""The nodes of the user's graph: files with a row a node, all nodes in their order, and their values in that order."""
+"""The nodes of the user's graph: all of them in their order, and their features, labels and times in that order."""
 
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
-from cgnn_cli.datasets.files.archives import load_matrix
-from cgnn_cli.datasets.files.arrays import (
-    NPY_MAGIC,
-    NUMBER_MEMORY,
-    ZIP_MAGIC,
-    load_array,
-    lossless,
-    narrow,
-    read_array_or_text,
-)
-from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
-from cgnn_cli.datasets.files.tables import (
-    IDS_HINT,
-    LONGEST_NAME,
-    NODE_NUMBER,
-    Reading,
-    Table,
-    looks_like_header,
-    parse_table,
-)
+from cgnn_cli.datasets.files.node_values import NodeValues
+from cgnn_cli.datasets.files.tables import IDS_HINT, NODE_NUMBER
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
-from cgnn_cli.numerics.csr import canonical_csr
-from cgnn_cli.resources import check_reading
 
-LABEL_WORDS = ("label", "labels", "class", "category", "y")
 WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]*")
 CLASS_NUMBER = re.compile(r"-?[0-9]{1,18}")
 MANY_NODES, MANY_PER_ID = 10_000_000, 100
-
-
-@dataclass(frozen=True)
-class NodeValues:
-    """A value a row, with the table that names the node of each row; without a table, row i is node i."""
-
-    path: Path
-    values: Any
-    table: Table | None = None
-
-    @property
-    def ids(self) -> Column | None:
-        return None if self.table is None else self.table.columns[0]
-
-    @property
-    def row_count(self) -> int:
-        return int(self.values.shape[0]) if hasattr(self.values, "shape") else len(self.values)
-
-
-def read_features(path: Path, reading: Reading, impute: Literal["zero"] | None = None) -> NodeValues:
-    """Features as an array or a CSR matrix of finite numbers; `impute` says what becomes of those that are not."""
-    content, notes = read_array_or_text(path), reading.notes
-    if content.startswith(ZIP_MAGIC):
-        return _with_columns(NodeValues(path, _sparse_features(load_matrix(content, path), path, notes, impute)))
-    if content.startswith(NPY_MAGIC):
-        array = lossless(load_array(content, path, "biuf"), path)
-        if array.ndim != 2:
-            raise DataError(f"{path} has shape {array.shape}, but features are nodes x features", "save a 2-d array")
-        _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
-        return _with_columns(NodeValues(path, narrow(array)))
-    table = _node_table(content, path, reading)
-    check_reading(path, NUMBER_MEMORY * table.row_count * len(table.columns))
-    array = np.column_stack([table.numbers(column) for column in range(1, len(table.columns))])
-    _make_finite(NodeValues(path, array, table), np.arange(len(array))[:, np.newaxis], impute, notes)
-    return NodeValues(path, narrow(array), table)
-
-
-def _make_finite(features: NodeValues, rows: np.ndarray, impute: Literal["zero"] | None, notes: list[str]) -> None:
-    """Set what is NaN or infinite to 0, in place, where the user asked for it; `rows` holds the row of each value."""
-    path, values, table = features.path, features.values, features.table
-    bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    if impute == "zero":
-        values[bad] = 0
-        notes.append(f"{path}: {bad.sum()} value(s) that were NaN or infinite are set to 0")
-        return
-    first = np.unique(np.broadcast_to(rows, values.shape)[bad])[:5]
-    unit, places = ("row", first) if table is None else (table.unit, [table.lines[row] for row in first])
-    raise DataError(
-        f"{path} holds {bad.sum()} value(s) that are NaN or infinite, first in {unit} {', '.join(map(str, places))}",
-        "fill in or drop those values, or set them to 0 with --impute zero",
-    )
-
-
-def _sparse_features(matrix: coo_array, path: Path, notes: list[str], impute: Literal["zero"] | None) -> csr_array:
-    values = lossless(matrix.data, path)
-    _make_finite(NodeValues(path, values), matrix.coords[0], impute, notes)
-    features = canonical_csr(csr_array((values, matrix.coords), shape=matrix.shape))
-    features.data = narrow(features.data)
-    return features
-
-
-def _with_columns(features: NodeValues) -> NodeValues:
-    if 0 in features.values.shape:
-        raise DataError(f"{features.path} has shape {features.values.shape}: no features", "leave --features out")
-    return features
-
-
-def read_labels(path: Path, reading: Reading) -> NodeValues:
-    """Labels as class names, empty where there is no label."""
-    content = read_array_or_text(path)
-    if content.startswith(ZIP_MAGIC):
-        hint = "save the array of labels with numpy.save"
-        raise DataError(f"{path} is an .npz file, but labels are CSV or .npy", hint)
-    if content.startswith(NPY_MAGIC):
-        return _array_labels(load_array(content, path, "biuf"), path)
-    table = _node_table(content, path, reading)
-    column = 1 if len(table.columns) == 2 else table.named(LABEL_WORDS, -1)
-    if column < 1:
-        hint = "keep two: id,label"
-        raise DataError(f"{path} has {len(table.columns)} columns, and none is known as the label", hint)
-    table.check_exact(column, "labels")
-    names = table.columns[column].encoded[1]
-    if "-1" in names:
-        reading.notes.append(
-            f"{path}: the label -1 is a class like any other; leave the field empty where there is no label"
-        )
-    if len(max(names, key=len)) > LONGEST_NAME:
-        raise DataError(f"{path} holds a label of more than {LONGEST_NAME} characters", "use shorter class names")
-    return NodeValues(path, table.columns[column], table)
-
-
-def _array_labels(array: np.ndarray, path: Path) -> NodeValues:
-    if array.ndim != 1:
-        raise DataError(f"{path} has shape {array.shape}, but labels have one entry a node", "save a 1-d array")
-    good = np.floor(array) == array if array.dtype.kind == "f" else np.ones(len(array), dtype=bool)
-    good &= (array >= -1) & (array < 2**53)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise DataError(f"{path}, row {row}: {array[row]} is not a class number", "use 0, 1, 2, ...; -1 is no label")
-    return NodeValues(path, Column.from_numbers(array.astype(np.int64), empty=array < 0))
-
-
-def _node_table(content: bytes, path: Path, reading: Reading) -> Table:
-    """A table whose first column is the node id."""
-    table, header = parse_table(content, path, reading), reading.header
-    if len(table.columns) < 2:
-        raise DataError(f"{path} has one column, but it needs a node id and a value", IDS_HINT)
-    if header is None and table.header is None:
-        header = table.columns[0][0] == "" or looks_like_header(table, [0], words=[0])
-    table = table.take_header(header, reading)
-    table.check_ids(0)
-    return table
 
 
 @dataclass(frozen=True)
@@ -174,6 +38,9 @@ class Nodes:
         places = np.fromiter((self._index.get(name, -1) for name in names), dtype=np.int64, count=len(names))
         return places[codes]
 
+    def has(self, name: str) -> bool:
+        return name in self._index
+
     def name(self, position: int) -> str:
         return str(position) if self.names is None else self.names[position]
 
@@ -182,11 +49,10 @@ def collect_nodes(edges: EdgeList, values: list[NodeValues]) -> Nodes:
     """The union of all ids: numbers in their order where all are whole numbers, else in the order of UTF-8."""
     text = {item.path: set(item.ids.encoded[1]) for item in values if item.ids is not None}
     rows = {item.path: item.row_count for item in values if item.ids is None}
-    if isinstance(edges.source, np.ndarray) and isinstance(edges.target, np.ndarray):
-        rows[edges.path] = max(int(edges.source.max()) + 1, int(edges.target.max()) + 1, edges.node_count)
-    for ends in (edges.source, edges.target):
-        if not isinstance(ends, np.ndarray):
-            text[edges.path] = text.get(edges.path, set()).union(ends.encoded[1])
+    if edges.number_count:
+        rows[edges.path] = edges.number_count
+    else:
+        text[edges.path] = text.get(edges.path, set()) | edges.names
     if rows:
         return _numbered_nodes(edges, rows, text)
     names = set().union(*text.values())
@@ -214,16 +80,14 @@ def place_features(features: NodeValues, nodes: Nodes) -> np.ndarray | csr_array
     if features.table is None:
         _check_rows(features, nodes)
         return features.values
-    positions = nodes.positions(features.table.columns[0])
-    features.table.check_single_rows(positions)
+    positions = nodes.positions(features.table.columns[features.id_column])
+    features.table.check_single_rows(positions, features.id_column)
     missing = np.setdiff1d(np.arange(nodes.count), positions)
     if len(missing):
         names = ", ".join(shorten(nodes.name(position)) for position in missing[:5])
         hint = "add a row for every node"
         raise DataError(f"{features.path} has no row for {len(missing)} node(s), first {names}", hint)
-    placed = np.empty_like(features.values)
-    placed[positions] = features.values
-    return placed
+    return features.values[np.argsort(positions)]
 
 
 def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str]]:
@@ -237,7 +101,7 @@ def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str
     if labels.table is None:
         _check_rows(labels, nodes)
         return codes, names
-    positions = nodes.positions(labels.table.columns[0])
+    positions = nodes.positions(labels.table.columns[labels.id_column])
     _, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
     conflicts = np.flatnonzero(codes[first][inverse] != codes)
     if len(conflicts):
@@ -248,6 +112,15 @@ def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str
     placed = np.full(nodes.count, -1, dtype=np.int64)
     placed[positions] = codes
     return placed, names
+
+
+def place_times(labels: NodeValues, nodes: Nodes) -> np.ndarray:
+    """The time of each node as the table of labels has it, NaN where it has none; of several rows the first."""
+    placed = np.full(nodes.count, np.nan)
+    if labels.time is not None and labels.ids is not None:
+        positions = nodes.positions(labels.ids)
+        placed[positions[::-1]] = labels.time[::-1]
+    return placed
 
 
 def _check_rows(values: NodeValues, nodes: Nodes) -> None:

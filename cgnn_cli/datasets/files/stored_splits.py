@@ -9,6 +9,7 @@ from cgnn_cli.datasets.files.archives import read_masks
 from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, read_array_or_text
 from cgnn_cli.datasets.files.nodes import Nodes
 from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, parse_table
+from cgnn_cli.datasets.files.titles import names_node
 from cgnn_cli.datasets.splits import Names, shown
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
@@ -17,37 +18,48 @@ from cgnn_cli.graph import SPLIT_PARTS, UNUSED
 SPLIT_WORDS = {"": UNUSED, **SPLIT_PARTS, "valid": SPLIT_PARTS["val"], "validation": SPLIT_PARTS["val"]}
 
 
-def read_splits(path: Path, nodes: Nodes, reading: Reading) -> np.ndarray:
+def read_splits(path: Path, nodes: Nodes, reading: Reading, id_column: str | None = None) -> np.ndarray:
     """The splits in a file, one a row."""
     content = read_array_or_text(path)
     if content.startswith(NPY_MAGIC):
         hint = "store train_mask, val_mask and test_mask"
         raise DataError(f"{path} is a .npy file, but splits are .npz or CSV", hint)
     if not content.startswith(ZIP_MAGIC):
-        return _table_splits(content, path, nodes, reading)
+        return _table_splits(content, path, nodes, reading, id_column)
     if nodes.names is not None:
         raise DataError(f"{path} has masks for nodes 0..N-1, but the nodes have ids of their own", IDS_HINT)
     return splits_from_masks(read_masks(content, path), nodes.count, path)
 
 
-def _table_splits(content: bytes, path: Path, nodes: Nodes, reading: Reading) -> np.ndarray:
-    table, header = parse_table(content, path, reading), reading.header
-    if header is None and table.header is None:
-        header = not all(_part(field) in SPLIT_WORDS for field in table.row(0)[1:])
-    table = table.take_header(header, reading)
+def _table_splits(content: bytes, path: Path, nodes: Nodes, reading: Reading, id_column: str | None) -> np.ndarray:
+    table = parse_table(content, path, reading)
     if len(table.columns) < 2:
         raise DataError(f"{path} has one column, but it needs a node id and a column a split", IDS_HINT)
-    table.check_exact(0, "node ids")
-    positions = nodes.positions(table.columns[0])
+    if table.header is None:
+        table = table.take_header(_has_header(table, nodes) if reading.header is None else reading.header, reading)
+    named = [place for place, title in enumerate(table.header or ()) if names_node(title)]
+    asked = id_column if id_column in (table.header or ()) else None  # that of other tables need not be here
+    ids = table.find_column(asked, "--id-column", named[0] if len(named) == 1 else 0)
+    table.check_exact(ids, "node ids")
+    positions = nodes.positions(table.columns[ids])
     if (positions < 0).any():
         row = int(np.argmax(positions < 0))
         hint = "check the ids"
-        raise DataError(f"{table.where(row)}: {shorten(table.columns[0][row])} is no node of the graph", hint)
-    table.check_single_rows(positions)
-    splits = np.full((len(table.columns) - 1, nodes.count), UNUSED, dtype=np.uint8)
-    for split in range(len(splits)):
-        splits[split, positions] = _split_parts(table, split + 1)
+        raise DataError(f"{table.where(row)}: {shorten(table.columns[ids][row])} is no node of the graph", hint)
+    table.check_single_rows(positions, ids)
+    columns = [column for column in range(len(table.columns)) if column != ids]
+    splits = np.full((len(columns), nodes.count), UNUSED, dtype=np.uint8)
+    for split, column in enumerate(columns):
+        splits[split, positions] = _split_parts(table, column)
     return splits
+
+
+def _has_header(table: Table, nodes: Nodes) -> bool:
+    """A first row with a node of the graph is none; else it is one where it says more than parts, or names the ids."""
+    first = table.row(0)
+    if nodes.has(first[0]):
+        return False
+    return not all(_part(field) in SPLIT_WORDS for field in first[1:]) or names_node(first[0])
 
 
 def _part(field: str) -> str:

@@ -1,13 +1,13 @@
 """Tables of the user's files, from text or Parquet: columns of fields, their header, and the lines that errors name."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from cgnn_cli.datasets.files.columns import Column, parse_number
+from cgnn_cli.datasets.files.columns import Column, is_number
 from cgnn_cli.datasets.files.delimited import Comments, Lines, split_text
 from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.datasets.wording import shorten
@@ -17,13 +17,6 @@ PARQUET_MAGIC = re.compile(rb"PAR1(?![,;\s])")
 NODE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 LONGEST_NAME = 1000
 IDS_HINT = "give a CSV file whose first column is the node id"
-HEADER_WORDS = frozenset(
-    {"source", "target", "src", "dst", "from", "to", "head", "tail", "citing", "cited", "follower", "followee"}
-    | {"sender", "receiver", "weight", "value", "count", "score", "id", "ids", "nodeid", "userid", "paperid", "idx"}
-    | {"index", "node", "nodes", "vertex", "user", "page", "paper", "author", "item", "entity", "name", "key", "edge"}
-    | {"label", "labels", "class", "classes", "category", "group", "topic", "type", "y", "year", "time", "timestamp"}
-    | {"date", "split", "fold", "part"}
-)
 
 
 @dataclass
@@ -31,13 +24,16 @@ class Reading:
     """How text files are read, and what is said of it meanwhile.
 
     `header` says whether the first row is one; None: it is detected. `comment` is the sign of comments, where one was
-    asked for. `comment_lines` counts what was skipped.
+    asked for. `comment_lines` counts what was skipped, and `dropped` the rows that `drop_invalid` left out.
     """
 
     header: bool | None = None
     comment: str | None = None
     notes: list[str] = field(default_factory=list)
     comment_lines: int = 0
+    drop_invalid: bool = False
+    dropped: int = 0
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,16 @@ class Table:
         """A column as it goes into a message."""
         return str(column + 1) if self.header is None else f"{column + 1} ({self.header[column]})"
 
+    def name(self, column: int) -> str:
+        """A column as it is called where nobody counts: by its title, if it has one."""
+        return (self.header[column] if self.header else "") or f"column {column + 1}"
+
+    def listing(self, columns: Sequence[int] | None = None) -> str:
+        """Some columns, or all, by number and title; the first ten of them."""
+        shown = list(range(len(self.columns)) if columns is None else columns)
+        more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
+        return ", ".join(map(self.title, shown[:10])) + more
+
     def with_header(self) -> "Table":
         """The same table with its first row taken as the header."""
         header = [title.strip() for title in self.row(0)]
@@ -86,11 +92,6 @@ class Table:
         notes.append(f"{self.path}: the first row is the header ({titles})")
         return self.with_header()
 
-    def named(self, words: Iterable[str], default: int) -> int:
-        """The only column that has one of the words as its name."""
-        found = [column for column, title in enumerate(self.header or ()) if title.lower() in words]
-        return found[0] if len(found) == 1 else default
-
     def find_column(self, asked: str | None, flag: str, default: int) -> int:
         """The position of the column asked for with the flag; without one, the default."""
         if asked is None:
@@ -102,8 +103,7 @@ class Table:
             hint = "give a column number"
             raise UsageError(f"{flag} {asked}: {self.path} has {len(found)} columns of that name", hint)
         if not found or found[0] >= len(self.columns):
-            known = ", ".join(map(self.title, range(min(len(self.columns), 10))))
-            raise UsageError(f"{flag} {asked}: {self.path} has no such column", f"its columns are {known}")
+            raise UsageError(f"{flag} {asked}: {self.path} has no such column", f"its columns are {self.listing()}")
         return found[0]
 
     def numbers(self, column: int) -> np.ndarray:
@@ -112,7 +112,7 @@ class Table:
         numbers = fields.numbers()
         if numbers is not None:
             return numbers
-        row, field = next((row, field) for row, field in enumerate(fields) if not _is_number(field))
+        row, field = next((row, field) for row, field in enumerate(fields) if not is_number(field))
         hint = f"correct the value or leave the {self.unit} out"
         raise DataError(f"{self.where(row)}: column {column + 1} holds {shorten(field)}, which is not a number", hint)
 
@@ -123,26 +123,16 @@ class Table:
             hint = "store them as integers or strings"
             raise DataError(f"{self.path}: column {self.title(column)} has the type {kind}, which {what} cannot", hint)
 
-    def check_ids(self, *columns: int) -> None:
-        """Node ids are text or whole numbers, not empty and not too long."""
-        for column in columns:
-            self.check_exact(column, "node ids")
-            codes, names = self.columns[column].encoded
-            lengths = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
-            if not lengths.all():
-                where = self.where(int(np.argmax(lengths[codes] == 0)))
-                raise DataError(f"{where}: the node id in column {column + 1} is empty", "give every node an id")
-            if lengths.max() > LONGEST_NAME:
-                row = int(np.argmax(lengths[codes] > LONGEST_NAME))
-                message = f"{self.where(row)}: a node id of {lengths[codes[row]]} characters"
-                raise DataError(message, f"ids have at most {LONGEST_NAME}")
+    def keep(self, rows: np.ndarray) -> "Table":
+        """The table with the rows of a mask."""
+        return replace(self, columns=[column.keep(rows) for column in self.columns], lines=np.array(self.lines)[rows])
 
-    def check_single_rows(self, positions: np.ndarray) -> None:
-        """No node has two rows; `positions` holds the node of each."""
+    def check_single_rows(self, positions: np.ndarray, ids: int = 0) -> None:
+        """No node has two rows; `positions` holds the node of each, from the column `ids`."""
         first = np.unique(positions, return_index=True)[1]
         if len(first) < len(positions):
             row = int(np.setdiff1d(np.arange(len(positions)), first)[0])
-            name = shorten(self.columns[0][row])
+            name = shorten(self.columns[ids][row])
             raise DataError(f"{self.where(row)}: node {name} has a row already", "keep one row a node")
 
 
@@ -199,38 +189,3 @@ def _is_likely_row(table: Table, fields: Sequence[str]) -> bool:
 def column_number(column: str | None) -> int | None:
     """The position of a column that is given by its number; None where it is not."""
     return int(column) - 1 if column is not None and NODE_NUMBER.fullmatch(column) and column != "0" else None
-
-
-def looks_like_header(table: Table, id_columns: Sequence[int], *, words: Sequence[int] | None = None) -> bool:
-    """Whether the first row names the columns.
-
-    It does when its fields (or those at `words`) are all well-known words, or when none of its fields is a number
-    while the ids, or some other column, of all other rows are.
-    """
-    first = table.row(0)
-    if all(_is_header_word(first[column]) for column in (range(len(first)) if words is None else words)):
-        return True
-    if table.row_count == 1 or any(map(_is_number, first)):
-        return False
-    others = [column for column in range(len(first)) if column not in id_columns]
-    return all(_numbers_below(table, column) for column in id_columns) or any(
-        _numbers_below(table, column) for column in others
-    )
-
-
-def _numbers_below(table: Table, column: int) -> bool:
-    """Whether a column holds numbers in all rows but the first."""
-    below = table.columns[column]
-    return _is_number(below[1]) and below[1:].numbers() is not None
-
-
-def _is_header_word(title: str) -> bool:
-    return all(word in HEADER_WORDS for word in re.split(r"[_\s-]+", title.strip().lower()))
-
-
-def _is_number(field: str) -> bool:
-    try:
-        parse_number(field)
-    except ValueError:
-        return False
-    return True

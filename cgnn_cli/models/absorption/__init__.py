@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from cgnn_cli.configs import WALK_OPTIONS, Encoding, TrainConfig
+from cgnn_cli.configs import DECIDED_LATER, WALK_OPTIONS, Encoding, TrainConfig
 from cgnn_cli.errors import UsageError
 
 
@@ -21,7 +21,8 @@ class AbsorptionConfig(TrainConfig):
     def unread(self) -> set[str]:
         """All that is about training, and about input; the walk is its own."""
         common = {field.name for field in dataclasses.fields(TrainConfig)}
-        return common - {"model", "direction", *WALK_OPTIONS[1:]}
+        read = {"model", "direction", "metric", "metric_class", *DECIDED_LATER, *WALK_OPTIONS[1:]}
+        return (super().unread() - set(WALK_OPTIONS)) | (common - read)
 
     def check(self) -> None:
         """What would be an input of a network is refused where it was asked for."""

@@ -18,16 +18,17 @@ LEAST_CHANCE = 1e-12  # in logarithms
 
 @dataclass(frozen=True)
 class WalkSetting:
-    """A walk that is tried: its validation accuracy and loss, and the largest residual of its solve."""
+    """A walk that is tried: its validation accuracy and loss, the largest residual, and what it is judged by."""
 
     direction: str
     death_rate: float
     accuracy: float
     loss: float
     residual: float
+    score: float
 
     def is_better(self, other: "WalkSetting | None") -> bool:
-        return other is None or (self.accuracy, -self.loss) > (other.accuracy, -other.loss)
+        return other is None or (self.score, -self.loss) > (other.score, -other.loss)
 
     def figures(self) -> dict[str, Any]:
         """For the summary; an error is at most the residual by the death rate."""
@@ -62,8 +63,11 @@ def choose_walk(
     direction: str,
     death_rate: float | None,
     progress: Callable[[int, int, str], None],
+    judged: Callable[[np.ndarray, np.ndarray], float] | None = None,
 ) -> tuple[WalkSetting, np.ndarray, list[WalkSetting]]:
     """The setting of the highest validation accuracy, among equals of the lowest loss, the first of these.
+
+    `judged` gives another figure than accuracy from the classes and probabilities of the validation nodes.
 
     With it come its probabilities for all nodes, and all settings that were tried.
     """
@@ -80,11 +84,13 @@ def choose_walk(
         found, residual = probabilities_along(walk, known, graph.class_count, rate)
         guesses = found[validated]
         loss = -float(logarithms(guesses)[np.arange(len(truth)), truth].mean(dtype=np.float64))
-        setting = WalkSetting(way, rate, float((guesses.argmax(axis=1) == truth).mean()), loss, residual)
+        accuracy = float((guesses.argmax(axis=1) == truth).mean())
+        score = accuracy if judged is None else judged(truth, guesses)
+        setting = WalkSetting(way, rate, accuracy, loss, residual, score)
         tried.append(setting)
         if setting.is_better(best):
             best, kept = setting, found
         assert best is not None
-        progress(len(tried), len(ways) * len(rates), f"walk {way}, death rate {rate:g}  validation {best.accuracy:.3f}")
+        progress(len(tried), len(ways) * len(rates), f"walk {way}, death rate {rate:g}  validation {best.score:.3f}")
     assert best is not None
     return best, kept, tried

@@ -75,7 +75,7 @@ def test_nulls_are_empty_fields(tmp_path: Path) -> None:
     assert (graph.labels.tolist(), graph.class_labels()) == ([0, 0, -1, 0], ["7"])
     fails(tmp_path, "row 2: column 2 holds ''", edges=square, features={"id": [0, 1, 2, 3], "f": [1, None, 2, 3]})
     weights = {"a": [0, 1], "b": [1, 0], "w": [1.0, None]}
-    fails(tmp_path, "row 2: column 3 holds ''", {"weight_column": "w"}, edges=weights)
+    fails(tmp_path, "row 2: the weight '' is not a number", {"weight_column": "w"}, edges=weights)
 
 
 def test_what_parquet_cannot_be(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cgnn_cli.datasets.files.tables import Reading, Table, looks_like_header, parse_table
+from cgnn_cli.datasets.files.tables import Reading, Table, parse_table
 from cgnn_cli.errors import DataError
 
 
@@ -136,27 +136,6 @@ def test_numbers_name_the_line_of_the_first_bad_field() -> None:
     with pytest.raises(DataError, match=r"t\.csv, line 4: column 2 holds '1_0', which is not a number"):
         table.numbers(1)
     assert table_of("a,1.5\nb,-2e3\n").numbers(1).tolist() == [1.5, -2000]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Source,Target\na,b", True),
-        ("node_id\tnode_id\n1\t2", True),
-        ("paper id,Citing-Paper\n1,2", True),
-        ("foo,bar\n1,2\n3,4", True),
-        ("foo,bar\n1,2\nx,4", False),
-        ("node1,node2\nnode2,node3", False),
-        ("alice,bob\nbob,carol", False),
-        ("1,2\n3,4", False),
-        ("foo,1\n2,3", False),
-        ("a,b", False),
-        ("source,target", True),
-        (",target\n1,2", True),
-    ],
-)
-def test_header_detection(text: str, expected: bool) -> None:
-    assert looks_like_header(table_of(text), [0, 1]) is expected
 
 
 def test_with_header_takes_the_first_row() -> None:

@@ -1,0 +1,200 @@
+"""Files with a row a node: features and labels, with the table that names the nodes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from cgnn_cli.datasets.files.archives import load_matrix
+from cgnn_cli.datasets.files.arrays import (
+    NPY_MAGIC,
+    NUMBER_MEMORY,
+    ZIP_MAGIC,
+    load_array,
+    lossless,
+    narrow,
+    read_array_or_text,
+)
+from cgnn_cli.datasets.files.columns import Column
+from cgnn_cli.datasets.files.edges import EdgeList
+from cgnn_cli.datasets.files.invalid_rows import Faults
+from cgnn_cli.datasets.files.node_columns import choose_features, choose_id, choose_label, node_table
+from cgnn_cli.datasets.files.tables import (
+    LONGEST_NAME,
+    Reading,
+    Table,
+)
+from cgnn_cli.datasets.files.times import read_times
+from cgnn_cli.datasets.wording import shorten
+from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.resources import check_reading
+
+NO_LABELS = frozenset({"-1", "?", "na", "n/a", "nan", "none", "null", "unk", "unknown", "unlabelled", "unlabeled"})
+
+
+@dataclass(frozen=True)
+class NodeValues:
+    """A value a row, with the table that names the node of each row; without a table, row i is node i."""
+
+    path: Path
+    values: Any
+    table: Table | None = None
+    id_column: int = 0
+    time: np.ndarray | None = None
+
+    @property
+    def ids(self) -> Column | None:
+        return None if self.table is None else self.table.columns[self.id_column]
+
+    @property
+    def row_count(self) -> int:
+        return int(self.values.shape[0]) if hasattr(self.values, "shape") else len(self.values)
+
+
+class NodeColumns(NamedTuple):
+    """The columns of node tables that are asked for, by name or number; `moment` says of what kind the times are."""
+
+    id: str | None = None
+    label: str | None = None
+    features: str | None = None
+    time: str | None = None
+    moment: str | None = None
+
+
+def read_features(
+    path: Path,
+    edges: EdgeList,
+    asked: NodeColumns,
+    reading: Reading,
+    *,
+    beside_labels: bool = False,
+    impute: Literal["zero"] | None = None,
+) -> NodeValues:
+    """Features as an array or a CSR matrix of finite numbers; `impute` says what becomes of those that are not.
+
+    beside_labels: whether the label is in the same table.
+    """
+    content, notes = read_array_or_text(path), reading.notes
+    if content.startswith((ZIP_MAGIC, NPY_MAGIC)) and asked.features is not None:
+        raise UsageError(f"--feature-columns is for tables, but {path} is an array", "leave it out")
+    if content.startswith(ZIP_MAGIC):
+        return _with_columns(NodeValues(path, _sparse_features(load_matrix(content, path), path, notes, impute)))
+    if content.startswith(NPY_MAGIC):
+        array = lossless(load_array(content, path, "biuf"), path)
+        if array.ndim != 2:
+            raise DataError(f"{path} has shape {array.shape}, but features are nodes x features", "save a 2-d array")
+        _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
+        return _with_columns(NodeValues(path, narrow(array)))
+    named = [part for part in (asked.features or "").split(",") if part]
+    table = node_table(content, path, edges, reading, asked.id, *named)
+    ids = choose_id(table, asked.id, edges.has_node)
+    label = choose_label(table, asked.label, ids) if beside_labels else None
+    columns = choose_features(table, asked.features, ids, label)
+    check_reading(path, NUMBER_MEMORY * table.row_count * len(columns))
+    table, _ = _valid_rows(table, ids, None, reading)
+    array = np.column_stack([table.numbers(column) for column in columns])
+    _make_finite(NodeValues(path, array, table), np.arange(len(array))[:, np.newaxis], impute, notes)
+    told = ", ".join(map(table.name, columns[:5])) + (", ..." if len(columns) > 5 else "")
+    notes.append(f"features: {table.name(ids)} and {len(columns)} column(s), {told}; {table.row_count:,} rows")
+    return NodeValues(path, narrow(array), table, ids)
+
+
+def _valid_rows(
+    table: Table, ids: int, times: tuple[int, str | None] | None, reading: Reading
+) -> tuple[Table, np.ndarray | None]:
+    """The rows that can be used, and their times, if they have any."""
+    faults = Faults.of(table)
+    faults.add_ids(table, ids)
+    time = None if times is None else read_times(table.columns[times[0]], faults, times[1])
+    rows = faults.settle(reading)
+    if rows is None:
+        return table, time
+    return table.keep(rows), None if time is None else time[rows]
+
+
+def _make_finite(features: NodeValues, rows: np.ndarray, impute: Literal["zero"] | None, notes: list[str]) -> None:
+    """Set what is NaN or infinite to 0, in place, where the user asked for it; `rows` holds the row of each value."""
+    path, values, table = features.path, features.values, features.table
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if impute == "zero":
+        values[bad] = 0
+        notes.append(f"{path}: {bad.sum()} value(s) that were NaN or infinite are set to 0")
+        return
+    first = np.unique(np.broadcast_to(rows, values.shape)[bad])[:5]
+    unit, places = ("row", first) if table is None else (table.unit, [table.lines[row] for row in first])
+    raise DataError(
+        f"{path} holds {bad.sum()} value(s) that are NaN or infinite, first in {unit} {', '.join(map(str, places))}",
+        "fill in or drop those values, or set them to 0 with --impute zero",
+    )
+
+
+def _sparse_features(matrix: coo_array, path: Path, notes: list[str], impute: Literal["zero"] | None) -> csr_array:
+    values = lossless(matrix.data, path)
+    _make_finite(NodeValues(path, values), matrix.coords[0], impute, notes)
+    features = canonical_csr(csr_array((values, matrix.coords), shape=matrix.shape))
+    features.data = narrow(features.data)
+    return features
+
+
+def _with_columns(features: NodeValues) -> NodeValues:
+    if 0 in features.values.shape:
+        raise DataError(f"{features.path} has shape {features.values.shape}: no features", "leave --features out")
+    return features
+
+
+def read_labels(
+    path: Path, edges: EdgeList, asked: NodeColumns, reading: Reading, unknown: Sequence[str] = ()
+) -> NodeValues:
+    """Labels as class names, empty where there is no label; `unknown` are labels that mean none."""
+    content = read_array_or_text(path)
+    if content.startswith(ZIP_MAGIC):
+        hint = "save the array of labels with numpy.save"
+        raise DataError(f"{path} is an .npz file, but labels are CSV or .npy", hint)
+    if content.startswith(NPY_MAGIC):
+        if any((asked.id, asked.label, unknown)):
+            raise UsageError(f"--id-column, --label-column and --unknown-label are for tables, but {path} is an array")
+        return _array_labels(load_array(content, path, "biuf"), path)
+    table = node_table(content, path, edges, reading, asked.id, asked.label)
+    ids = choose_id(table, asked.id, edges.has_node)
+    column = choose_label(table, asked.label, ids)
+    if column == ids:
+        raise UsageError(f"ids and labels are both column {ids + 1} of {path}", "name both columns")
+    table.check_exact(column, "labels")
+    times = table.header.index(asked.time) if table.header and asked.time in table.header else None
+    table, time = _valid_rows(table, ids, None if times is None else (times, asked.moment), reading)
+    fields = table.columns[column]
+    names = fields.encoded[1]
+    _check_labels(path, names, unknown, reading)
+    fields = fields.without(unknown)
+    known = len(fields) - fields.empty_count
+    told = f"labels: {table.name(ids)}, {table.name(column)}" + ("" if times is None else f", time {asked.time}")
+    reading.notes.append(f"{told}; {table.row_count:,} rows, {len(fields) - known:,} without a label")
+    return NodeValues(path, fields, table, ids, time)
+
+
+def _check_labels(path: Path, names: list[str], unknown: Sequence[str], reading: Reading) -> None:
+    for word in unknown:
+        if word not in names:
+            raise DataError(f"{path}: no label is {shorten(word)}, which --unknown-label names", "check its spelling")
+    for word in sorted(name for name in set(names) - set(unknown) if name.lower() in NO_LABELS):
+        hint = f"--unknown-label {word} says that it means none"
+        reading.notes.append(f"{path}: the label {word} is a class like any other; {hint}")
+    if len(max(names, key=len)) > LONGEST_NAME:
+        raise DataError(f"{path} holds a label of more than {LONGEST_NAME} characters", "use shorter class names")
+
+
+def _array_labels(array: np.ndarray, path: Path) -> NodeValues:
+    if array.ndim != 1:
+        raise DataError(f"{path} has shape {array.shape}, but labels have one entry a node", "save a 1-d array")
+    good = np.floor(array) == array if array.dtype.kind == "f" else np.ones(len(array), dtype=bool)
+    good &= (array >= -1) & (array < 2**53)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise DataError(f"{path}, row {row}: {array[row]} is not a class number", "use 0, 1, 2, ...; -1 is no label")
+    return NodeValues(path, Column.from_numbers(array.astype(np.int64), empty=array < 0))

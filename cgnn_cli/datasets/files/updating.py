@@ -1,0 +1,110 @@
+"""More edges, labels and features for a graph that was imported before: what it has, as if it were in the files too."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from cgnn_cli.datasets.files.columns import Column
+from cgnn_cli.datasets.files.edges import EdgeList, Ids
+from cgnn_cli.datasets.files.node_values import NodeValues
+from cgnn_cli.datasets.files.tables import Reading, Table
+from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.graph import Graph
+
+BEFORE = Path("the graph so far")
+
+
+def with_edges_before(before: Graph, edges: EdgeList, *, counted: bool) -> EdgeList:
+    """The edges of both; each edge of the earlier graph is one row. counted: new rows weigh 1."""
+    if before.is_weighted and edges.weight is None and not counted:
+        raise UsageError(
+            "the edges of the graph so far have weights", "name those of the new ones with --weight-column"
+        )
+    if edges.time is not None:
+        raise UsageError("the times of the edges so far are not kept", "import all edges together for --time-column")
+    ids, (source, target) = before.ids(), before.adjacency.nonzero()
+    weight = None
+    if before.is_weighted or edges.weight is not None or counted:
+        more = np.ones(len(edges.source)) if edges.weight is None else edges.weight
+        weight = np.concatenate([before.adjacency.data, more])
+    return replace(
+        edges,
+        source=_joined(ids[source], edges.source),
+        target=_joined(ids[target], edges.target),
+        weight=weight,
+        node_count=0,
+    )
+
+
+def with_labels_before(before: Graph, labels: NodeValues | None, reading: Reading) -> NodeValues | None:
+    """The labels of both; a new one takes the place of an earlier one, and an empty one says nothing."""
+    if before.labels is None:
+        return labels
+    known = np.flatnonzero(before.labels >= 0)
+    names = np.array(before.class_labels(), dtype=object)
+    earlier = dict(zip(before.ids()[known].tolist(), names[before.labels[known]].tolist(), strict=True))
+    nodes, values, lines = [], [], []
+    if labels is not None:
+        if labels.table is None or labels.ids is None:
+            raise UsageError("an array of labels does not tell its nodes", "give a table with their ids")
+        for node, label, line in zip(labels.ids, labels.values, labels.table.lines, strict=True):
+            if label or node not in earlier:
+                nodes.append(node)
+                values.append(label)
+                lines.append(line)
+    changed = {node for node, label in zip(nodes, values, strict=True) if earlier.get(node, label) != label}
+    if changed:
+        reading.notes.append(f"{len(changed):,} node(s) have another label than before")
+    new = set(nodes)
+    kept = [node for node in earlier if node not in new]
+    nodes, values = [*kept, *nodes], [*map(earlier.__getitem__, kept), *values]
+    lines = [*[0] * len(kept), *lines]
+    path = BEFORE if labels is None else labels.path
+    table = Table(path, [_column(nodes), _column(values)], np.array(lines))
+    return NodeValues(path, table.columns[1], table)
+
+
+def with_features_before(before: Graph, features: NodeValues | None, edges: EdgeList) -> NodeValues | None:
+    """The features of both; a new row takes the place of an earlier one."""
+    if before.features is None:
+        if features is not None:
+            raise UsageError("the graph so far has no features", "import it again with them, or leave --features out")
+        return None
+    ids = before.ids()
+    if features is None:
+        if lacking := len(edges.names - set(ids.tolist())):
+            message = f"{lacking:,} node(s) are new, and the graph so far has features"
+            raise UsageError(message, "give theirs with --features")
+        table = Table(BEFORE, [_column(ids.tolist())], range(len(ids)))
+        return NodeValues(BEFORE, before.features, table)
+    if issparse(before.features) or features.ids is None:
+        raise UsageError("sparse features and arrays cannot be added to", "import old and new files together")
+    if features.values.shape[1] != before.features.shape[1]:
+        message = (
+            f"{features.path} has {features.values.shape[1]} features a node, and the graph {before.features.shape[1]}"
+        )
+        raise DataError(message, "choose the same ones with --feature-columns")
+    new = set(features.ids)
+    kept = np.array([node not in new for node in ids.tolist()], dtype=bool)
+    values = np.concatenate([np.asarray(before.features)[kept], features.values])
+    lines = np.concatenate(
+        [np.zeros(int(kept.sum()), np.int64), np.array(features.table.lines if features.table else ())]
+    )
+    table = Table(features.path, [_column([*ids[kept].tolist(), *features.ids])], lines)
+    return NodeValues(features.path, values, table)
+
+
+def _joined(before: Any, more: Ids) -> Column:
+    import pyarrow as pa
+
+    texts = Column.from_numbers(more) if isinstance(more, np.ndarray) else more
+    return Column.of(pa.chunked_array([pa.array(before, pa.string()), *texts.array.cast(pa.string()).chunks]))
+
+
+def _column(texts: list[str]) -> Column:
+    import pyarrow as pa
+
+    return Column.of(pa.chunked_array([pa.array(texts, pa.string())]))

@@ -1,0 +1,40 @@
+"""What a training is judged by: the validation accuracy that it settles at, and not that of its luckiest epoch.
+
+A network is kept at its epoch of highest validation accuracy. As the highest of a hundred figures this is too high, by
+points, and most where they waver; a model that trains nothing has no such luck. The mean over the epochs after the best
+one has none either, so it compares both. Validation labels alone are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from statistics import fmean
+
+from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.store import Store
+
+LEAST_EPOCHS = 10
+Judge = Callable[[Header], float]
+
+
+def settled(accuracies: Sequence[float], best_epoch: int) -> float:
+    """The mean over the epochs after the best, or over the last ten where these are fewer."""
+    return fmean(accuracies[max(0, min(best_epoch + 1, len(accuracies) - LEAST_EPOCHS)) :])
+
+
+def judge_of(store: Store) -> Judge:
+    """Judges trainings by their history in a store; one that learnt nothing, by its validation accuracy."""
+
+    @cache
+    def judged(key: str) -> float:
+        artifact = store.load("fit", key)
+        history = artifact.elements["history"]["validation_accuracy"]
+        return settled(history.tolist(), int(artifact.header.summary["best_epoch"]))
+
+    def judge(header: Header) -> float:
+        learns = MODELS[header.config["model"]].learns
+        return judged(header.key) if learns else float(header.summary["validation_accuracy"])
+
+    return judge
