@@ -126,6 +126,7 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model": "gcn", "degree_features": True},
     *({"model": "gcn", "encoding": name} for name in ("structural", "degrees", "adjacency", "head-start", "laplacian")),
     {"model": "gcn", "label_walk": True},
+    {"model": "gcn", "calibrate": True},
     {"model": "absorption"},
 )
 LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})
@@ -383,7 +384,7 @@ def measured_elsewhere(*arguments: str) -> Measured:
 
 
 def obtain_inputs(store: Store, step: Step) -> None:
-    """A checkpoint has no estimate, and is not measured."""
+    """What it was made from is not measured with it."""
     for needed in step.inputs.values():
         runners.Runner(store, Silence()).obtain(needed)
 

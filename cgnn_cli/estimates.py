@@ -141,7 +141,7 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
 
 def train_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
     """Where something is decided on the models, they are run as for their scores; else they are put side by side."""
-    return eval_memory(inputs, config) if config.train.decides_later else 0
+    return eval_memory(inputs, config) if config.train.decides_later else _needed(inputs, 0)
 
 
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
