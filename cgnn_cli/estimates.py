@@ -145,7 +145,10 @@ def train_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = C
 
 
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
-    """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined."""
+    """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined.
+
+    Probabilities in float64 are ranked when the panels, which are more, are gone.
+    """
     graph, train = inputs["graph"], config.train
     if not train.learns:
         return _needed(inputs, (8 + RANKED) * graph.node_count * graph.class_count + 40 * graph.node_count)
@@ -156,8 +159,7 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
     panels *= min(_piling_up(graph.node_count, graph, train), PILED_UP_EVALUATING)
-    ranked = RANKED * graph.node_count * graph.class_count
-    return _needed(inputs, work + ranked + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+    return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
 
 
 def _walk_to_classes(graph: Graph) -> int:
