@@ -17,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import product
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ from scipy.sparse import csr_array
 
 from cgnn_cli import estimates
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig, StageConfig
+from cgnn_cli.datasets.files import importing
+from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.registry import GraphContent, graph_step
 from cgnn_cli.execution import runner as runners
 from cgnn_cli.graph import Graph
@@ -47,6 +50,7 @@ TINY = 400
 DEGREE = 8  # edges a node
 SHAPES = ("even", "skewed")
 FEATURES, FILLED, CLASSES = 64, 0.1, 5
+IMPORTED_FEATURES = 16
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,18 @@ def solver(name: str, **options: Any) -> dict[str, Any]:
     return {"solver": name, "proximity": "exp", **options}
 
 
+@dataclass(frozen=True)
+class Import:
+    """The import of a graph from files of one kind."""
+
+    kind: str
+    features: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"graph --edges edges.{self.kind}" + f" --features features.{self.kind}" * self.features
+
+
 DEEP = {"layers": 5, "jumping_knowledge": "cat", "l2_norm": True, "batch_norm": True}
 DEEP_MODEL = {"model": "dirgnn", **DEEP}
 MODELS: tuple[dict[str, Any], ...] = (
@@ -108,9 +124,9 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model": "gat", "heads": 4},
     {"model": "dirgnn", "variant": "gat"},
     {"model": "gcn", "degree_features": True},
-    {"model": "gcn", "encoding": "laplacian"},
-    {"model": "gcn", "encoding": "head-start"},
+    *({"model": "gcn", "encoding": name} for name in ("structural", "degrees", "adjacency", "head-start", "laplacian")),
     {"model": "gcn", "label_walk": True},
+    {"model": "gcn", "calibrate": True},
     {"model": "absorption"},
 )
 LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})
@@ -131,7 +147,11 @@ CASES = (
     Case("commute", commute=solver("svd", rank=5)),
     Case("commute", commute=solver("svd", rank=20), most=1_000_000),
     Case("commute", commute=solver("exact"), most=40_000),
+    Case("commute", commute={"solver": "series", "proximity": "affinity"}),
+    Case("commute", commute={"solver": "exact", "proximity": "affinity"}, most=40_000),
+    Case("commute", commute={"proximity": "neighbours"}),
     Case("commute", rewire={"method": "teleport"}, commute=solver("series")),
+    Case("commute", rewire={"method": "escape"}, commute={"solver": "series", "proximity": "affinity"}),
     Case("commute", rewire={"method": "escape"}, commute=solver("sketch", probes=8)),
     *(Case("eval", train=model, most=EDGES[-1 if model in LARGEST else -2]) for model in MODELS),
     Case("eval", train={"model": "digcn-ib"}, most=100_000),
@@ -139,6 +159,7 @@ CASES = (
     Case("eval", train={"model": "gcn", "knn": 5}, most=100_000),
     Case("eval", train={"model": "gcn", "label_input": True}, most=100_000),
 )
+IMPORTS = tuple(Import(kind, features) for kind, features in product(("csv", "csv.gz", "parquet"), (False, True)))
 QUICK = tuple(
     case
     for case in CASES
@@ -206,18 +227,54 @@ class Measured:
         return f"{edges:>10,} {shape:7} {self.ratio:5.2f} {sizes}  {self.name}"
 
 
-def measure(store: Store, step: Step, name: str) -> Measured:
-    """Obtain a step whose inputs are there, and look at what the process held."""
+def measure(name: str, work: Callable[[], tuple[object, bool]]) -> Measured:
+    """Do work that obtains one artifact, and look at what the process held."""
     found: list[int] = []
-    runners.check_memory = lambda stage, needed, limit, hint: found.append(needed)  # type: ignore[assignment]
+    for module in (runners, importing):
+        setattr(module, "check_memory", lambda stage, needed, limit, hint: found.append(needed))  # noqa: B010
     gc.collect()
     before = _status("VmRSS")
     FORGET.write_text("5")
     with Helpers() as helpers:
-        _, hit = runners.Runner(store, Silence()).obtain(step)
+        _, hit = work()
     if hit or len(found) != 1:
         raise RuntimeError(f"{name} was to be measured, but it or its inputs were there or missing")
     return Measured(name, found[0], max(_status("VmHWM"), helpers.peak) - before)
+
+
+def obtain(store: Store, step: Step) -> tuple[object, bool]:
+    """A step whose inputs are there."""
+    return runners.Runner(store, Silence()).obtain(step)
+
+
+def import_files(store: Store, options: ImportOptions) -> tuple[object, bool]:
+    """What `cgnn data import` does."""
+    return obtain(store, graph_step(importing.import_graph(options)))
+
+
+def written_files(case: Import, folder: Path, edges: int, shape: str) -> ImportOptions:
+    """The files of a random graph: even ones have numbers as ids, skewed ones names, and hubs."""
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    graph = random_graph(edges, shape)
+    written = f"user_{{:0{len(str(graph.node_count))}d}}" if shape == "skewed" else "{}"
+    ids = pa.array([written.format(node) for node in range(graph.node_count)])
+    source, target = (ids.take(pa.array(ends)) for ends in graph.adjacency.tocoo().coords)
+    values = np.random.default_rng(0).random((IMPORTED_FEATURES, graph.node_count)).round(5)
+    columns = {f"x{number}": column for number, column in enumerate(values)}
+    tables = {"edges": pa.table({"source": source, "target": target})}
+    if case.features:
+        tables["features"] = pa.table({"id": ids, **columns})
+    for role, table in tables.items():
+        path = str(folder / f"{role}.{case.kind}")
+        if case.kind == "parquet":
+            parquet.write_table(table, path)
+            continue
+        with pa.output_stream(path, compression="detect") as stream:
+            csv.write_csv(table, stream, csv.WriteOptions(quoting_style="none"))
+    features = folder / f"features.{case.kind}" if case.features else None
+    return ImportOptions(edges=folder / f"edges.{case.kind}", features=features)
 
 
 class Helpers:
@@ -289,20 +346,45 @@ def in_this_process(store: Store, edges: int, shape: str, cases: tuple[Case, ...
             warm_up(case)
         step = steps_of(case, graph)[number]
         obtain_inputs(store, step)
-        yield measure(store, step, name)
+        yield measure(name, partial(obtain, store, step))
 
 
 def in_own_processes(store: Store, edges: int, shape: str, cases: tuple[Case, ...] = CASES) -> Iterator[Measured]:
     """Each case in a process of its own, as a user runs it."""
     for case, number, _ in list(missing(store, edges, shape, cases)):
         place = json.dumps([str(store.root), edges, shape, CASES.index(case), number])
-        command = [sys.executable, __file__, "--one", place]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        yield Measured(*json.loads(done.stdout.splitlines()[-1]))
+        yield measured_elsewhere("--one", place)
+
+
+def imports(edges: int, shape: str, cases: Iterable[Import], here: bool) -> Iterator[Measured]:
+    """Imports of files, in this process or each in one of its own."""
+    for case in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            options = written_files(case, Path(folder), edges, shape)
+            gc.collect()
+            if here:
+                yield measured_import(case, options)
+                continue
+            place = json.dumps([case.kind, *(str(path) for path in (options.edges, options.features) if path)])
+            yield measured_elsewhere("--one-import", place)
+
+
+def measured_import(case: Import, options: ImportOptions) -> Measured:
+    """An import into a store of its own, after a tiny one: what is loaded at first use is not measured."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as tiny:
+        if case.name not in WARM:
+            WARM.add(case.name)
+            import_files(Store(Path(tiny)), written_files(case, Path(tiny), TINY, "skewed"))
+        return measure(case.name, partial(import_files, Store(Path(folder)), options))
+
+
+def measured_elsewhere(*arguments: str) -> Measured:
+    done = subprocess.run([sys.executable, __file__, *arguments], check=True, stdout=subprocess.PIPE, text=True)
+    return Measured(*json.loads(done.stdout.splitlines()[-1]))
 
 
 def obtain_inputs(store: Store, step: Step) -> None:
-    """A checkpoint has no estimate, and is not measured."""
+    """What it was made from is not measured with it."""
     for needed in step.inputs.values():
         runners.Runner(store, Silence()).obtain(needed)
 
@@ -313,7 +395,14 @@ def one(place: str) -> None:
     step = steps_of(chosen, stored_graph(store, edges, shape))[number]
     obtain_inputs(store, step)
     warm_up(chosen)
-    found = measure(store, step, label(chosen, step))
+    found = measure(label(chosen, step), partial(obtain, store, step))
+    print(json.dumps([found.name, found.estimate, found.peak]))
+
+
+def one_import(place: str) -> None:
+    kind, edges, *features = json.loads(place)
+    options = ImportOptions(edges=Path(edges), features=Path(features[0]) if features else None)
+    found = measured_import(Import(kind, bool(features)), options)
     print(json.dumps([found.name, found.estimate, found.peak]))
 
 
@@ -327,18 +416,22 @@ def main() -> None:
     parser.add_argument("--only", default="", help="the cases whose names begin like this")
     parser.add_argument("--json", action="store_true", help="lines of JSON: name, estimate, and peak or least estimate")
     parser.add_argument("--one", help=argparse.SUPPRESS)
+    parser.add_argument("--one-import", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         return one(options.one)
+    if options.one_import:
+        return one_import(options.one_import)
     if options.together:
         forget_what_is_freed()
     cases = tuple(case for case in CASES if case.name.startswith(options.only) and (case in QUICK or not options.quick))
+    read = [case for case in IMPORTS[:: len(IMPORTS) - 1 if options.quick else 1] if case.name.startswith(options.only)]
     with tempfile.TemporaryDirectory() as folder:
         store = Store(options.store or Path(folder))
         store.root.mkdir(parents=True, exist_ok=True)
         run = in_this_process if options.together else in_own_processes
         for edges, shape in product(options.edges, options.shapes):
-            for found in run(store, edges, shape, cases):
+            for found in chain(imports(edges, shape, read, options.together), run(store, edges, shape, cases)):
                 shown = [found.name, found.estimate, max(found.peak, estimates.LEAST)]
                 print(json.dumps(shown) if options.json else found.row(edges, shape), flush=True)
 

@@ -302,6 +302,7 @@ class TrainConfig(StageConfig):
     operator: a name in operators/operator_table.py, or none for a model without messages.
     directions: those it can take messages from, its own first.
     learns: whether a network is trained; a model that learns nothing has a module `solution` in the place of `network`.
+    share_in_use: of its operators, where a training does not propagate over all of them at a time.
     """
 
     stage: ClassVar[str] = "train"
@@ -311,6 +312,7 @@ class TrainConfig(StageConfig):
     operator: ClassVar[str | None] = None
     directions: ClassVar[tuple[str, ...]] = ()
     learns: ClassVar[bool] = True
+    share_in_use: ClassVar[float] = 1.0
 
     model: str = option(dataclasses.MISSING, "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(

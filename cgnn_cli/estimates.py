@@ -31,7 +31,7 @@ COMPUTE = ComputeConfig()
 # fit where one of their size was freed (mended in glibc 2.38). Panels of a training pile up to 2.2 to 3.8 times of what
 # lives; to return them at once makes it 2.4 times as slow.
 KEPT_BELOW = 32 << 20
-PILED_UP = 3.0
+PILED_UP, PILED_UP_EVALUATING = 3.0, 1.5
 CHUNK_ROWS = 1 << 14  # of an output, where a training is in batches: models/parts/sampling.py
 
 
@@ -127,7 +127,7 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
     if not train.learns:
         return _needed(inputs, _walk_to_classes(graph))
     nodes, numbers = graph.node_count, numbers_of_a_node(graph, train)
-    kept = _operator_entries(inputs)
+    kept = _operator_entries(inputs, train)
     panels, work = nodes * numbers * _piling_up(nodes, graph, train), float(kept * (12 + 4 * train.numbers_an_entry()))
     if isinstance(train, SamplingOptions) and train.batch_nodes:
         ways = 2 if train.resolved_direction == "both" else 1
@@ -141,23 +141,25 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
 
 def train_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
     """Where something is decided on the models, they are run as for their scores; else they are put side by side."""
-    return eval_memory(inputs, config) if config.train.decides_later else 0
+    return eval_memory(inputs, config) if config.train.decides_later else _needed(inputs, 0)
 
 
 def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
-    """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined."""
+    """As a training, without what only a gradient needs: a few panels, and the outputs of layers that are joined.
+
+    Probabilities in float64 are ranked when the panels, which are more, are gone.
+    """
     graph, train = inputs["graph"], config.train
     if not train.learns:
         return _needed(inputs, (8 + RANKED) * graph.node_count * graph.class_count + 40 * graph.node_count)
-    kept, width = _operator_entries(inputs), getattr(train, "width", graph.class_count)
+    kept, width = _operator_entries(inputs, train), getattr(train, "width", graph.class_count)
     joined = train.layers if getattr(train, "jumping_knowledge", "none") != "none" else 0
     branch = 3 * train.branch_hidden if train.has_branch else 0
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)
-    panels *= min(_piling_up(graph.node_count, graph, train), 2.0)
-    ranked = RANKED * graph.node_count * graph.class_count
-    return _needed(inputs, work + ranked + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+    panels *= min(_piling_up(graph.node_count, graph, train), PILED_UP_EVALUATING)
+    return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
 
 
 def _walk_to_classes(graph: Graph) -> int:
@@ -182,8 +184,10 @@ def numbers_of_a_node(graph: Graph, train: TrainConfig) -> int:
     return train.numbers_a_node() + graph.class_count * (8 + 2 * getattr(train, "propagation_steps", 0))
 
 
-def _operator_entries(inputs: dict[str, Any]) -> int:
-    return sum(int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
+def _operator_entries(inputs: dict[str, Any], train: TrainConfig) -> float:
+    """Of the operators that are propagated over at a time."""
+    entries = (int(data.summary["entries"]) for data in inputs.values() if "entries" in data.summary)
+    return train.share_in_use * sum(entries)
 
 
 def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any]) -> int:

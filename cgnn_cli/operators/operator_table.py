@@ -2,7 +2,8 @@
 
 Each lives in a module with `make(graph, times, config) -> matrices by name`, or `Operators` where there are figures to
 tell, and, where they are more than the edges,
-`entries(graph, config)`, an upper bound of their entries, by which a graph with hubs is refused before memory runs out.
+`entries(graph, config)`, an upper bound of their entries, or near it where bounds would be far too high, by which a
+graph with hubs is refused before memory runs out.
 Nothing here imports scipy until an operator is made.
 """
 

@@ -134,7 +134,7 @@ def test_case_04_an_output_that_outgrows_its_quota_leaves_the_old_one(key: str) 
     assert Path("x.csv").read_text() == "old" and not list(Path().glob(".*.tmp"))
 
 
-def test_case_04_a_full_disk_behind_temporary_files(small_disk: Path) -> None:
+def test_f13_a_full_disk_behind_temporary_files(small_disk: Path) -> None:
     train = "cgnn train --dataset demo --epochs 2 --hidden 2 --split 0 --split 1 --jobs 2 --quiet"
     result = in_a_shell(f"export TMPDIR={small_disk}; {train}")
     assert (result.returncode, result.stdout) == (7, b""), result

@@ -283,6 +283,37 @@ def test_case_25_failures_are_shown_and_only_all_of_them_fail_the_sweep(cgnn: Fr
     assert "failed: the training loss became" in mixed.err
 
 
+# Workers kill themselves when they train two layers.
+DYING = """
+import cgnn_cli.execution.pool as pool
+pool.PROGRAM = pool.PROGRAM.replace("from cgnn_cli.execution.worker import main", '''
+from cgnn_cli.execution.worker import main
+from cgnn_cli.stages import train
+import os
+fit = train.fit
+def dying(graph, operators, config, *values, **named):
+    if config.layers == 2:
+        os.kill(os.getpid(), 9)
+    return fit(graph, operators, config, *values, **named)
+train.fit = dying
+''')
+"""
+
+
+def test_case_25_a_killed_worker_fails_its_configuration_and_a_rerun_does_what_is_missing() -> None:
+    sweep = ("sweep", *BASE, "--set", "train.layers=1,2,3", "--jobs", 2, "--store", "store", "--json", "--quiet")
+    killed = {row["name"]: row for row in run(*sweep, patch=DYING).json["summary"]["configurations"]}
+    states = {name: row["status"] for name, row in killed.items()}
+    assert states == {"layers=1": "done", "layers=2": "failed", "layers=3": "done"}
+    assert "a worker process was killed" in killed["layers=2"]["message"]
+    kept = {path.name: path.stat().st_mtime_ns for path in Path("store/fit").glob("*.h5")}
+    assert len(kept) == 4
+    again = run(*sweep).json["summary"]["configurations"]
+    assert [row["status"] for row in again] == ["done"] * 3
+    after = {path.name: path.stat().st_mtime_ns for path in Path("store/fit").glob("*.h5")}
+    assert len(after) == 6 and {name: after[name] for name in kept} == kept
+
+
 def test_a_deadline_leaves_the_rest_for_later(whole: tuple[Path, dict[str, Any]], cgnn: FrontDoor) -> None:
     wider = ("--set", "train.layers=1,2,3")
     late = cgnn.ok("sweep", *BASE, *wider, "--lr", 0.1, "--max-minutes", 0, "--store", whole[0], "--json").json

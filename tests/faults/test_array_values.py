@@ -25,7 +25,10 @@ def test_case_31_nan_and_infinite_features(cgnn: FrontDoor, ring: None, value: s
     line = refused(cgnn, "--edges", "edges.csv", "--features", "features.csv")
     assert "features.csv" in line and "1 value" in line and "3" in line and "--impute zero" in line
     result = cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--features", "features.csv", "--impute", "zero")
-    assert "1 value" in result.err and "0" in result.err
+    assert "1 value(s) that were NaN or infinite are set to 0" in result.err
+    cgnn.ok("export", Path(result.path).stem, "--to", "npz", "--output", "graph.npz")
+    with np.load("graph.npz") as saved:
+        assert saved["features"].tolist() == [[1, 2], [1, 2], [0, 2], [1, 2], [1, 2], [1, 2]]
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
@@ -47,6 +50,10 @@ def test_case_31_zero_rows_and_a_zero_anchor_are_defined(cgnn: FrontDoor, ring: 
     np.save("edges.npy", np.array([[0, 1], [1, 2], [2, 3]]))
     cgnn.ok("data", "import", "zeros", "--edges", "edges.npy", "--features", "zeros.npy")
     assert "4 nodes have all-zero features" in cgnn.ok("rewire", "--dataset", "zeros").err
+    made = cgnn.ok("commute", "--dataset", "zeros", "--solver", "exact", "--json").json["key"]
+    cgnn.ok("export", made, "--to", "npz", "--output", "times.npz")
+    with np.load("times.npz") as saved:
+        assert all(np.isfinite(saved[name]).all() for name in ("commute", "weight_out", "weight_in"))
 
 
 @settings(max_examples=50, deadline=None)
@@ -91,9 +98,16 @@ def test_case_40_types_that_convert_without_loss(cgnn: FrontDoor, dtype: str, or
 
 
 @pytest.mark.parametrize(
-    "array", [np.ones((2, 2)), np.ones((3, 2), dtype=complex), np.full((3, 1), 2**60 + 1), np.ones(3)]
+    ("array", "said"),
+    [
+        (np.ones((2, 2)), "has 2 rows, but the graph has 3 nodes"),
+        (np.ones((3, 2), dtype=complex), "type complex128"),
+        (np.full((3, 1), 2**60 + 1), "cannot hold exactly"),
+        (np.ones(3), "shape (3,)"),
+    ],
 )
-def test_case_40_what_does_not_fit(cgnn: FrontDoor, array: np.ndarray) -> None:
+def test_case_40_what_does_not_fit(cgnn: FrontDoor, array: np.ndarray, said: str) -> None:
     np.save("edges.npy", np.array([[0, 1], [1, 2], [2, 0]]))
     np.save("features.npy", array)
-    assert "features.npy" in refused(cgnn, "--edges", "edges.npy", "--features", "features.npy")
+    line = refused(cgnn, "--edges", "edges.npy", "--features", "features.npy")
+    assert "features.npy" in line and said in line

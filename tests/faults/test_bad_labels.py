@@ -14,11 +14,11 @@ from tests.front_door import FrontDoor
     ("labels", "splits", "said"),
     [
         ("a,\nb,\n", None, "no node a label"),
-        (LABELS, "a,train\nd,train\nc,val\n", "test"),
-        (LABELS, "a,train\nd,train\na,val\nc,val\ne,test\n", "a"),
-        (LABELS, "zz,train\n", "zz"),
-        (LABELS, "a,training\nb,val\n", "training"),
-        ("a,x\nb,x\nc,x\nd,y\ne,y\n", "a,train\nd,train\nb,val\nc,test\nf,test\n", "f"),
+        (LABELS, "a,train\nd,train\nc,val\n", "split 0 has no test nodes"),
+        (LABELS, "a,train\nd,train\na,val\nc,val\ne,test\n", "line 3: node 'a' has a row already"),
+        (LABELS, "zz,train\n", "line 1: 'zz' is no node of the graph"),
+        (LABELS, "a,training\nb,val\n", "'training' is no part of a split"),
+        ("a,x\nb,x\nc,x\nd,y\ne,y\n", "a,train\nd,train\nb,val\nc,test\nf,test\n", "split 0 uses 1 node(s) without"),
     ],
 )
 def test_case_39_labels_and_splits(cgnn: FrontDoor, ring: None, labels: str, splits: str | None, said: str) -> None:
@@ -89,6 +89,6 @@ def test_case_39_masks_that_overlap_and_labels_that_are_no_classes(cgnn: FrontDo
     arrays: dict[str, Any] = {name: np.array(mask, dtype=bool) for name, mask in masks.items()}
     np.savez("masks.npz", **arrays)
     files = ("--edges", "edges.npy", "--labels", "labels.npy", "--splits", "masks.npz")
-    assert "split 0" in refused(cgnn, *files)
+    assert "split 0 has node 0 in val and in another part" in refused(cgnn, *files)
     np.save("labels.npy", np.array([0.5, 0, 1, 1]))
     assert "0.5" in refused(cgnn, *files)

@@ -11,21 +11,21 @@ from tests.unprivileged import run_unprivileged
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "said"),
     [
-        b"",
-        b"\n\n",
-        b"# only a comment\n",
-        b"a\nb\n",
-        b"a,b\nc\n",
-        b"a,b\nc,\xff\n",
-        "a,b\n".encode("utf-16"),
-        b"a,b\n,c\n",
+        (b"", " is empty"),
+        (b"\n\n", " holds no rows"),
+        (b"# only a comment\n", " holds no rows"),
+        (b"a\nb\n", " has one column"),
+        (b"a,b\nc\n", " has one column"),
+        (b"a,b\nc,\xff\n", ", line 2: the file is not UTF-8"),
+        ("a,b\n".encode("utf-16"), " is UTF-16 text"),
+        (b"a,b\n,c\n", ", line 2: the node id in column 1 is empty"),
     ],
 )
-def test_case_41_bad_text(cgnn: FrontDoor, content: bytes) -> None:
+def test_case_41_bad_text(cgnn: FrontDoor, content: bytes, said: str) -> None:
     Path("edges.csv").write_bytes(content)
-    assert "edges.csv" in refused(cgnn, "--edges", "edges.csv")
+    assert f"edges.csv{said}" in refused(cgnn, "--edges", "edges.csv")
 
 
 def test_case_41_files_that_are_not_there_or_folders(cgnn: FrontDoor) -> None:

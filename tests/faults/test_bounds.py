@@ -90,13 +90,16 @@ def long_text_bomb() -> Path:
     return Path("long.parquet")
 
 
+# The import is not thought over before it begins: the limit is kept while files are read.
+BLIND = "from cgnn_cli.datasets.files import importing; importing.import_memory = lambda options: 0"
 BOMBS = (text_bomb, matrix_bomb, parquet_bomb, long_text_bomb)
 
 
 @pytest.mark.parametrize("bomb", BOMBS, ids=[bomb.__name__ for bomb in BOMBS])
 def test_f08_an_import_unpacks_no_more_than_fits(bomb: Callable[[], Path]) -> None:
-    done, peak = measured("data", "import", "b", "--edges", bomb(), "--store", "s", "--memory-limit", LIMIT)
-    assert_refused(done, "of memory, and 100.0 MiB may be used", "--memory-limit")
+    arguments = ("data", "import", "b", "--edges", bomb(), "--store", "s", "--memory-limit", LIMIT)
+    done, peak = measured(*arguments, patch=BLIND)
+    assert_refused(done, "reading ", "of memory, and 100.0 MiB may be used", "--memory-limit")
     assert peak < IDLE + LIMIT
 
 
@@ -114,7 +117,7 @@ def test_case_28_an_artifact_unpacks_no_more_than_fits() -> None:
         assert path.stat().st_size < BOMB >> 7
         done, peak = measured("show", path, "--memory-limit", LIMIT)
         assert_refused(done, f"reading {path} needs about 512.0 MiB of memory, and 100.0 MiB may be used")
-        assert peak < IDLE + LIMIT
+        assert peak < IDLE
 
 
 def _hdf5_bomb() -> Path:
@@ -175,9 +178,10 @@ def test_case_17_a_process_with_little_memory_refuses_early() -> None:
     """`ulimit -v` counts where nothing is asked for: an import that could not fit does not begin."""
     Path("big.csv").write_bytes(b"0,1\n" * (25 * MIB))
     limit = space(LEAST_SPACE + CORES)
-    done, peak = measured("data", "import", "b", "--edges", "big.csv", "--store", "s", patch=limit)
-    assert_refused(done, "reading big.csv needs about 600.0 MiB of memory")
-    assert peak < IDLE + 100 * MIB
+    for patch, said in (("", "the import needs about"), (BLIND, "reading big.csv needs about 600.0 MiB of memory")):
+        done, peak = measured("data", "import", "b", "--edges", "big.csv", "--store", "s", patch=f"{limit}\n{patch}")
+        assert_refused(done, said)
+        assert peak < IDLE + 100 * MIB
 
 
 def test_case_17_export_refuses_early(full: Path) -> None:
@@ -205,18 +209,18 @@ def test_case_17_in_a_control_group(group: Path) -> None:
     Path("big.csv").write_bytes(b"0,1\n" * (11 * MIB))
     enter = f"open('{group}/cgroup.procs', 'w').write('0')"
     done, peak = measured("data", "import", "b", "--edges", "big.csv", "--store", "s", patch=enter)
-    assert_refused(done, "reading big.csv needs about 264.0 MiB of memory, and 256.0 MiB may be used")
+    assert_refused(done, "the import needs about", "256.0 MiB may be used")
     assert peak < 256 * MIB
     Path("small.csv").write_text("a,b\nb,a\n")
     done, _ = measured("data", "import", "b", "--edges", "small.csv", "--store", "store", patch=enter)
     assert done.code == 0, done
 
 
-NODES = 60_000
+NODES = 150_000
 
 
 def test_f21_one_long_id_costs_its_own_length() -> None:
-    """Padded to the longest, the ids alone would take 60 MB, and four times as much as text."""
+    """Padded to the longest, the ids alone would take 150 MB, and four times as much as text."""
     ids = [f"n{number}" for number in range(NODES)]
     ids[7] = "x" * 1000
     Path("edges.csv").write_text("".join(f"{one},{ids[7 * place % NODES]}\n" for place, one in enumerate(ids)))

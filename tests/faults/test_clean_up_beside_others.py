@@ -63,9 +63,10 @@ def stopped(*arguments: object, patch: str) -> Iterator[subprocess.Popen[str]]:
 
 @pytest.fixture
 def importing(cgnn: FrontDoor) -> tuple[object, ...]:
-    """The command that imports `mine` into a store that has something else, and that is named `other`."""
+    """The command that imports `mine` into a store where `other` was used last, so that `mine` is not kept as new."""
     edges, _ = write_graph(Path(), seed=1)
     cgnn.ok("data", "import", "other", "--edges", edges, *STORE)
+    cgnn.ok("rewire", "--dataset", "other", *STORE)
     edges, labels = write_graph(Path(), seed=2)
     return ("data", "import", "mine", "--edges", edges, "--labels", labels, *STORE, "--json")
 
@@ -102,7 +103,6 @@ def test_f19_a_graph_that_is_named_while_clean_up_goes_on_stays(
     """The graph lay there without a name; clean-up has judged it, then the import finds it and gives it its name."""
     graph = Path(cgnn.ok(*importing).json["artifact"])
     Path("store/datasets/mine.json").unlink()
-    cgnn.ok("rewire", "--dataset", "other", *STORE)
     with stopped("cache", "gc", *STORE, patch=locks + BEFORE_REMOVING):
         assert cgnn.ok(*importing).json["cache"] == "hit"
     assert payload_of(graph) and cgnn.ok("rewire", "--dataset", "mine", *STORE)
@@ -115,7 +115,6 @@ def test_f19_a_graph_that_is_named_while_it_is_moved_aside_comes_back(
     graph = Path(cgnn.ok(*importing).json["artifact"])
     record = Path("store/datasets/mine.json").read_bytes()
     Path("store/datasets/mine.json").unlink()
-    cgnn.ok("rewire", "--dataset", "other", *STORE)
     payload = payload_of(graph)
     if end == "killed":
         assert run("cache", "gc", *STORE, CGNN_CRASH_AT="graph-aside").code == -signal.SIGKILL
@@ -132,7 +131,6 @@ def test_f19_a_graph_that_is_named_while_it_is_moved_aside_comes_back(
 def test_f19_pins_of_processes_that_were_killed_go_after_a_day(importing: tuple[object, ...], cgnn: FrontDoor) -> None:
     assert run(*importing, CGNN_CRASH_AT="recorded").code == -signal.SIGKILL
     (pin,) = Path("store").glob(".pin-*")
-    cgnn.ok("rewire", "--dataset", "other", *STORE)
     cgnn.ok("cache", "gc", *STORE)
     assert pin.exists() and len(artifacts_of(Path("store"), "graph")) == 2
     long_ago = time.time() - 90_000

@@ -17,7 +17,7 @@ from tests.front_door import FrontDoor, run_process
 def test_case_44_two_processes_give_the_same_bits(threads: int) -> None:
     payloads = set()
     for store, fresh in (("first", True), ("second", False)):
-        options = ("--dataset", "demo", "--split", 0, "--epochs", 5, "--threads", threads, "--deterministic")
+        options = ("--dataset", "demo", "--split", 0, "--epochs", 5, "--threads", threads)
         result = run_process("train", *options, "--store", store, "--json", "--quiet", fresh=fresh)
         assert result.returncode == 0, result
         record = Path(json.loads(result.stdout)["artifact"]).with_suffix(".json")
@@ -54,8 +54,7 @@ def test_case_45_odd_environments(environment: dict[str, str]) -> None:
     Path("kanten.csv").write_text("ä,ö\nö,ü\nü,ä\n", encoding="utf-8")
     arguments = ("data", "import", "mine", "--edges", "kanten.csv")
     result = finish(start(*arguments, environment=environment, fresh=True))
-    expected = {0, 2} if "CGNN_STORE" in environment else {0}
-    assert result.code in expected, result
+    assert result.code == (2 if "CGNN_STORE" in environment else 0), result
     assert "Traceback" not in result.err
 
 
@@ -150,4 +149,4 @@ def test_case_45_markup_in_names(cgnn: FrontDoor, ring: None) -> None:
 def test_case_45_very_long_paths(cgnn: FrontDoor) -> None:
     deep = Path(*["a-rather-long-folder-name-number-" + str(n) for n in range(30)])
     cgnn.ok("rewire", "--dataset", "demo", "--store", deep)
-    assert cgnn("rewire", "--dataset", "demo", "--store", "x" * 5000).code in (2, 7)
+    assert "xxx" in cgnn.fails(7, "rewire", "--dataset", "demo", "--store", "x" * 5000)

@@ -25,8 +25,9 @@ def test_case_42_no_improvement_stops_early_and_keeps_the_best_epoch(cgnn: Front
 @pytest.mark.parametrize("device", ["cuda", "cuda:7"])
 def test_case_43_cuda_asked_but_absent(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    line = cgnn.fails(2, "train", "--dataset", "demo", "--device", device, *SHORT)
-    assert "--device cpu" in line
+    for command in ("train", "eval", "run"):
+        assert "--device cpu" in cgnn.fails(2, command, "--dataset", "demo", "--device", device, *SHORT)
+    assert not list(Path(".cgnn").rglob("*.h5")), "not even the graph is made"
     train = ("train", "--dataset", "demo", "--split", 0, *SHORT, "--json")
     cgnn.ok(*train)
     assert cgnn.ok(*train, "--device", device).json["cache"] == "hit"  # what is there needs no device
@@ -78,4 +79,6 @@ def test_case_43_cuda_out_of_memory(cgnn: FrontDoor, monkeypatch: pytest.MonkeyP
         raise torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
 
     monkeypatch.setattr("cgnn_cli.stages.train.run_epoch", exhausted)
-    assert "smaller --hidden" in cgnn.fails(7, "train", "--dataset", "demo", *SHORT)
+    line = cgnn.fails(7, "train", "--dataset", "demo", *SHORT)
+    assert "smaller --hidden" in line and "--batch-nodes" in line and "--device cpu" in line
+    assert computed() == {"rewire", "dilap", "commute", "operators"}, "what was finished stays"

@@ -61,11 +61,11 @@ def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[lis
         hint = "empty lines and comments do not count; quote an id that starts with #, or give --comment none"
         raise DataError(f"{path} holds no rows", hint)
     sample = [line.decode().rstrip("\n") for line in islice(io.BytesIO(content), 1, SAMPLE_LINES + 1)]
-    delimiter = _find_delimiter(sample)
+    delimiter = find_delimiter(sample)
     quoted, signed = b'"' in content, sum(content.count(f"\n{mark}".encode()) for mark in HEAD_SIGNS)
     if not _is_plain(content, delimiter):
         content = _rewrite(content, delimiter, lines, path)
-    arrays = _read_arrays(content, delimiter, len(_split_row(sample[0], delimiter)), lines, path)
+    arrays = _read_arrays(content, delimiter, len(split_row(sample[0], delimiter)), lines, path)
     if not quoted and any(byte in content for byte in FIRST_BYTES - {(delimiter or " ").encode()}):
         arrays = [pc.utf8_trim_whitespace(array) for array in arrays]
     columns = [Column.of(array) for array in arrays]
@@ -114,14 +114,14 @@ def _no_row(signs: str) -> re.Pattern[bytes]:
 def _row_in_disguise(comment: str, delimiter: str | None, width: int) -> list[str] | None:
     """The fields of a comment that has as many as the rows; None for any other."""
     try:
-        fields = [field.strip() for field in _split_row(comment, delimiter)]
+        fields = [field.strip() for field in split_row(comment, delimiter)]
     except ValueError:
         return None
     plain = [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in fields]
     return plain if comment and len(fields) == width else None
 
 
-def _find_delimiter(sample: list[str]) -> str | None:
+def find_delimiter(sample: list[str]) -> str | None:
     """The first of tab, comma and semicolon that most lines hold outside of quotes; else None, which is whitespace."""
     bare = [QUOTED_FIELD.sub("", line) for line in sample]
     for delimiter in DELIMITERS:
@@ -171,7 +171,7 @@ def _rewrite(content: bytes, delimiter: str | None, lines: Lines, path: Path) ->
         rows = []
         for row, number in zip(_rows(block), numbers, strict=False):
             try:
-                rows.append((delimiter or " ").join(_split_row(row, delimiter)))
+                rows.append((delimiter or " ").join(split_row(row, delimiter)))
             except ValueError as error:
                 hint = 'a quoted field ends on its line, and a quote inside it is doubled ("")'
                 raise DataError(f"{path}, line {number}: the double quotes do not match", hint) from error
@@ -183,7 +183,7 @@ def _rows(content: bytes) -> Iterator[str]:
     return filter(None, content.decode().split("\n"))
 
 
-def _split_row(row: str, delimiter: str | None) -> list[str]:
+def split_row(row: str, delimiter: str | None) -> list[str]:
     """The fields of a row, quoted ones with their quotes; a ValueError where these do not match."""
     if '"' not in row:
         return [field.strip() for field in row.split(delimiter)]
@@ -216,7 +216,7 @@ def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: Lines
 def _check_widths(content: bytes, delimiter: str | None, lines: Lines, path: Path) -> None:
     """All rows must have as many fields."""
     rows = (row for block in line_blocks(content) for row in _rows(block))
-    counts = np.fromiter((len(_split_row(row, delimiter)) for row in rows), dtype=np.int64)
+    counts = np.fromiter((len(split_row(row, delimiter)) for row in rows), dtype=np.int64)
     widths, first, tally = np.unique(counts, return_index=True, return_counts=True)
     most = np.flatnonzero(tally == tally.max())
     width = widths[most[np.argmin(first[most])]]

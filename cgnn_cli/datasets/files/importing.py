@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
+from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.node_values import NodeColumns, NodeValues, read_features, read_labels
 from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, place_times
@@ -28,6 +29,9 @@ from cgnn_cli.datasets.splits import (
 )
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph, byte_strings
+from cgnn_cli.resources import allowed_memory, check_memory
+
+RELIEF = "leave out what is not needed, or use a machine with more memory"
 
 COMBINED = {
     "sum": "have their weights summed",
@@ -42,6 +46,7 @@ def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
 
     before: an earlier graph, to which the files add.
     """
+    check_memory("the import", import_memory(options), allowed_memory(), RELIEF)
     reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
     edges, labels, features = _read_files(options, reading, before)
     if before is not None:

@@ -16,6 +16,7 @@ class DigclConfig(ActivationOption):
     operator = "views"
     directions = BOTH_OR_UNDIRECTED
     widening = 2
+    share_in_use = 2 / len(GRID)
 
     pretrain_epochs: int = option(300, "digcl: epochs of contrastive training before the classifier's.", minimum=1)
     pacing: Literal["linear", "exp", "log"] = option("linear", "digcl: how the second view moves towards the first.")
@@ -28,8 +29,8 @@ class DigclConfig(ActivationOption):
     )
 
     def numbers_a_node(self) -> int:
-        """The loss sees both views through the projection, with its gradient."""
-        return super().numbers_a_node() + 8 * self.projection
+        """The loss sees both views through the projection, with its gradient; or a few anchors, which count nothing."""
+        return super().numbers_a_node() + (0 if self.anchors else 8 * self.projection)
 
 
 def view_name(teleport: float) -> str:

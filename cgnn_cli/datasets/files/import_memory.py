@@ -1,0 +1,125 @@
+"""How much memory an import needs, told before anything is parsed: by the sizes of the files and a few of their lines.
+
+Columns stay as they were read until the graph is made; edges become an adjacency matrix beside them, and features
+become arrays in the order of the nodes. How many nodes there are is known only where a file has a row for each. The
+figures are bytes of all that lives at the moment of the peak; benchmarks/memory.py compares the sums with it.
+"""
+
+import os
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from cgnn_cli import estimates
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC
+from cgnn_cli.datasets.files.delimited import SAMPLE_LINES, find_delimiter, split_row
+from cgnn_cli.datasets.files.import_options import ImportOptions
+from cgnn_cli.datasets.files.tables import PARQUET_MAGIC
+from cgnn_cli.datasets.files.text_files import GZIP_MAGIC
+
+PARSED = 4  # copies of a text while it becomes columns
+JOINED, PLACED = 120, 40  # of an edge, while it becomes an entry of the adjacency matrix, and afterwards
+VALUE, PLACED_VALUE = 12, 20  # of a value of a node: its place in the text and a float64, later in the nodes' order
+ID, ID_AGAIN = 215, 135  # of a different id in the edges, and in a file of nodes
+NODES_AN_EDGE = 0.4  # where no file has a row for each node; from none to one an edge is a factor of 1.6
+BLOCK, UNPACKED = 1 << 16, 1 << 22
+READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+
+
+@dataclass(frozen=True)
+class Size:
+    """About how many rows and columns a file has, and how many bytes these take as columns; 0: it is not known."""
+
+    rows: float = 0
+    columns: int = 0
+    text: float = 0
+
+    @property
+    def values(self) -> float:
+        return self.rows * self.columns
+
+
+def import_memory(options: ImportOptions) -> int:
+    """The peak of an import; at least what a process takes by itself."""
+    edges = size_of(options.edges)
+    given = [size_of(path) for path in (options.features, options.labels, options.splits) if path is not None]
+    nodes = max((size.rows for size in given), default=NODES_AN_EDGE * edges.rows)
+    text, values = sum(size.text for size in given), sum(size.values for size in given)
+    held = edges.text + text + (ID + ID_AGAIN * bool(given)) * nodes
+    parsing = PARSED * max([edges.text, *(edges.text + size.text for size in given)])
+    joining, placing = JOINED * edges.rows + VALUE * values, PLACED * edges.rows + PLACED_VALUE * values
+    return max(estimates.LEAST, int(max(parsing, held + max(joining, placing))) + estimates.SMALL)
+
+
+def size_of(path: Path) -> Size:
+    """The size of a regular file; pipes and damaged files are left to those who read them."""
+    if not os.path.isfile(path):
+        return Size()
+    try:
+        with open(path, "rb") as file:
+            head, size = file.read(BLOCK), os.fstat(file.fileno()).st_size
+            file.seek(0)
+            if head.startswith(NPY_MAGIC):
+                return _array_size(file)
+            if head.startswith(ZIP_MAGIC):
+                return _archive_size(file)
+            if PARQUET_MAGIC.match(head):
+                return _parquet_size(path, size)
+            if head.startswith(GZIP_MAGIC):
+                return _packed_size(file, size)
+            return _text_size([head, *_later_blocks(file, size)], size)
+    except Exception:  # whoever reads the file says what is wrong with it
+        return Size()
+
+
+def _later_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Of the middle and the end: in a sorted file ids grow longer."""
+    for place in (size // 2, size - BLOCK):
+        if place >= BLOCK:
+            file.seek(place)
+            yield file.read(BLOCK)
+
+
+def _text_size(blocks: list[bytes], size: float) -> Size:
+    text = b"".join(blocks)
+    sample = [line for line in text.decode(errors="replace").splitlines()[1 : SAMPLE_LINES + 1] if line.strip()]
+    if not sample:
+        return Size(1, 1, size)
+    columns = max(len(split_row(line, find_delimiter(sample))) for line in sample)
+    return Size(size * (text.count(b"\n") + 1) / len(text), columns, size)
+
+
+def _packed_size(file: BinaryIO, size: int) -> Size:
+    """From how much the first megabytes unpack to."""
+    unpacking, packed = zlib.decompressobj(wbits=31), file.read(UNPACKED)
+    text = unpacking.decompress(packed, UNPACKED)
+    taken = len(packed) - len(unpacking.unconsumed_tail) - len(unpacking.unused_data)
+    return _text_size([text], size * len(text) / taken)
+
+
+def _parquet_size(path: Path, size: int) -> Size:
+    """From what the file declares; text in a dictionary takes more when it is unpacked."""
+    import pyarrow.parquet as pq
+
+    about = pq.read_metadata(path)
+    declared = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+    return Size(about.num_rows, about.num_columns, size + max(declared, 8 * about.num_rows * about.num_columns))
+
+
+def _array_size(file: BinaryIO) -> Size:
+    version = np.lib.format.read_magic(file)
+    shape, _, kind = READERS[version](file)
+    rows, *columns = sorted(shape, reverse=True) if len(shape) == 2 and min(shape) == 2 else [*shape, 1]
+    return Size(rows, int(np.prod(columns)), float(np.prod(shape)) * kind.itemsize)
+
+
+def _archive_size(file: BinaryIO) -> Size:
+    """A sparse matrix has a value, a row and a column an entry."""
+    with zipfile.ZipFile(file) as archive:
+        parts = [member.file_size for member in archive.infolist()]
+    return Size(max(parts) / 8, 1, sum(parts))
