@@ -56,9 +56,9 @@ def import_memory(options: ImportOptions) -> int:
     return max(estimates.LEAST, int(max(parsing, held + max(joining, placing))) + estimates.SMALL)
 
 
-def size_of(path: Path) -> Size:
+def size_of(path: Path | None) -> Size:
     """The size of a regular file; pipes and damaged files are left to those who read them."""
-    if not os.path.isfile(path):
+    if path is None or not os.path.isfile(path):
         return Size()
     try:
         with open(path, "rb") as file:
