@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from cgnn_cli.configs import CONFIGS, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
 from cgnn_cli.errors import DataError, NumericalError, ResourceError, UpstreamError, UsageError
-from cgnn_cli.execution.given import given_step
+from cgnn_cli.execution.given import newest_run
 from cgnn_cli.execution.results import Run, Runs, search_of
 from cgnn_cli.execution.runner import Reporter, Runner
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
@@ -336,7 +336,7 @@ class Workspace:
         graph = self.runner.data(self._graph(start))
         number, times = find_node(graph, node), start.find("commute")
         notes, found, dilap = self._times(times)
-        trained = start if start.stage.name == "train" else self.newest_training(weights=times)
+        trained = start if start.stage.name == "train" else self.newest_training(start)
         if trained is None:
             return Explanation(explain_node(graph, found, dilap, number), None, None, tuple(notes))
         reasoning = self._reasoning(trained, found, dilap)
@@ -357,20 +357,10 @@ class Workspace:
             made.append(reasoning.of(node, about, most))
         return Review(trained.key, about, reasoning.graph.class_labels(), made)
 
-    def newest_training(self, graph: Step | None = None, weights: Step | None = None) -> Step | None:
-        """The training that was made or asked for last: of all, on a graph, or with the weights of a commute step.
-
-        Those that `run --compare` sets beside it do not count.
-        """
-        made = self.store.headers("train")
-        made = [each for each in made if graph is None or each.inputs.get("graph") == graph.key]
-        made = [each for each in made if weights is None or each.inputs.get("commute") == weights.key]
-        noted = self.store.latest("train")
-        last = next((each for each in made if noted and each.key == noted.key), made[-1] if made else None)
-        if last is None or self.store.find("train", last.key) is None:
-            return None
-        named = {part.key: part.file for part in (weights.lineage if weights else ()) if part.file is not None}
-        return given_step(self.store, last, named)
+    def newest_training(self, times: Step) -> Step | None:
+        """The training that was made or asked for last of those with the weights of a commute step."""
+        files = {part.key: part.file for part in times.lineage if part.file is not None}
+        return newest_run(self.store, times.key, files=files)
 
     def _times(self, times: Step | None) -> tuple[list[str], CommuteTimes | None, Dilap | None]:
         """The times of a commute step with its walk, as far as they are there, and notes on what is not."""

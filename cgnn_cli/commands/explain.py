@@ -12,10 +12,11 @@ from rich.console import Group
 from rich.table import Table
 
 from cgnn_cli.commands import console, options
+from cgnn_cli.commands.finding import last_run
 from cgnn_cli.commands.options import OUTPUT_PANEL, argument, option
 from cgnn_cli.commands.output import check_output, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.starting import find_start, newest_run
+from cgnn_cli.commands.starting import find_start
 from cgnn_cli.errors import DataError, UpstreamError, UsageError
 from cgnn_cli.pipeline import Step, is_after, plan, up_to
 from cgnn_cli.store.outputs import write_output
@@ -57,7 +58,7 @@ def explain(
         _check_figure(figure)
         check_output(session, figure)
     step = _start(session, inputs)
-    if (figure or about) and step.stage.name != "train" and not session.workspace.newest_training(weights=step):
+    if (figure or about) and step.stage.name != "train" and not session.workspace.newest_training(step):
         flag = "--figure" if figure else "--class"
         raise UpstreamError(
             f"{flag} is about what a model says, and none was trained with these weights",
@@ -101,7 +102,7 @@ def _start(session: Session, inputs: list[Path] | None) -> Step:
     if not (inputs or named or session.settings.preset):
         dataset = session.settings.value("dataset")
         graph = find_start(session, "eval", None).find("graph") if dataset else None
-        if trained := newest_run(session, graph):
+        if trained := last_run(session, graph):
             return trained
     start = find_start(session, "train", inputs)
     if is_after("commute", start.stage.name):

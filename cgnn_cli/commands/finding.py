@@ -20,6 +20,8 @@ from cgnn_cli.settings import KEYS
 from cgnn_cli.store.lineage import open_artifact
 from cgnn_cli.sweeps import flag_words
 
+LAST = "the run made last:"
+
 
 def find_run(
     session: Session, inputs: list[Path] | None, name: str | None = None, splits: Sequence[int] | None = None
@@ -33,6 +35,14 @@ def find_run(
     else:
         run, which = _searched(session, inputs, list(splits or ()))
     session.talker.say(f"{which} {run_words(session, run)}")
+    return run
+
+
+def last_run(session: Session, graph: Step | None = None) -> Step | None:
+    """The run that was made or asked for last, of all or on a graph, if there is one; and says which."""
+    run = newest_run(session.store, None if graph is None else graph.key)
+    if run is not None:
+        session.talker.say(f"{LAST} {run_words(session, run)}")
     return run
 
 
@@ -72,7 +82,7 @@ def _searched(session: Session, inputs: list[Path] | None, splits: list[int]) ->
     run = newest_run(session.store, made_from, asked, splits) or newest_run(session.store, made_from, asked)
     if run is None:
         raise _missing(session, start, asked, splits)
-    return run, "newest run that fits:" if start or asked or splits else "the run made last:"
+    return run, "newest run that fits:" if start or asked or splits else LAST
 
 
 def _asked(session: Session) -> dict[str, Any]:
@@ -103,6 +113,11 @@ def _missing(session: Session, start: Step | None, asked: dict[str, Any], splits
     return UpstreamError(f"the store {session.store.root} has no run on {name}", make)
 
 
+def shown_name(session: Session, run: Step) -> str:
+    """What the graph of a run is called in messages and pages."""
+    return _dataset_of(session, run) or f"graph {run.inputs['graph'].key[:12]}"
+
+
 def _dataset_of(session: Session, made: Step | None) -> str | None:
     """The name of the graph that something was made from."""
     graph = made and made.find("graph")
@@ -116,6 +131,6 @@ def run_words(session: Session, run: Step) -> str:
     if options.get("direction") == (config.directions or ("none",))[0]:  # the model's own
         del options["direction"]
     setting = describe(options, list(options))
-    model = f"{config.model} on {_dataset_of(session, run) or 'a graph without a name'}"
+    model = f"{config.model} on {shown_name(session, run)}"
     model += f" ({setting})" if setting else ""
     return f"{run.key[:12]}, {model}, split{'s' if len(splits) > 1 else ''} {', '.join(map(str, splits))}"

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from cgnn_cli.commands import options
+from cgnn_cli.commands.finding import find_run, shown_name
 from cgnn_cli.commands.options import OUTPUT_PANEL, option
 from cgnn_cli.commands.output import check_output, said_of, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
-from cgnn_cli.commands.starting import find_run, shown_name
 from cgnn_cli.store.outputs import write_output
 
 COMPUTE_OPTIONS = [f"compute.{name}" for name in ("deterministic", "memory_limit", "threads", "device")]
@@ -48,7 +48,7 @@ def review(
     found = session.workspace.review(trained, about, top, most)
     from cgnn_cli.report.review_page import to_page
 
-    name = shown_name(session, trained.inputs["graph"])
+    name = shown_name(session, trained)
     write_output(output, to_page(found, name, trained.config.train.label).encode())
     ((header, _),) = session.workspace.obtain(trained)
     unlabelled = sum(reasons.label is None for reasons in found.nodes)

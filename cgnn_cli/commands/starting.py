@@ -45,39 +45,6 @@ def starting_point(session: Session, target: str, inputs: list[Path] | None, *, 
     return step
 
 
-def newest_run(session: Session, graph: Step | None = None) -> Step | None:
-    """The training that was made last, of all or on a graph; the user is told which it is."""
-    trained = session.workspace.newest_training(graph)
-    if trained is not None:
-        train, graph = trained.config.train, trained.inputs["graph"]
-        name, splits = shown_name(session, graph), len(trained.config.splits)
-        many = f"{splits} split" + "s" * (splits > 1)
-        session.talker.say(f"taking the run made last: {train.model} on {name}, {many}, train {trained.key[:12]}")
-    return trained
-
-
-def shown_name(session: Session, graph: Step) -> str:
-    """What a graph is called in messages and pages."""
-    return name_of(session.store, graph.key) or f"graph {graph.key[:12]}"
-
-
-def find_run(session: Session, inputs: list[Path] | None) -> Step:
-    """The trained models to ask: of a named file, or of the run made last, of all or on --dataset."""
-    dataset = session.settings.value("dataset")
-    if inputs or dataset:
-        start = find_start(session, "eval", inputs)
-        trained = start if start.stage.name == "train" else newest_run(session, start.find("graph"))
-    else:
-        trained = newest_run(session)
-    if trained is None:
-        where = f" on {dataset}" if dataset else ""
-        raise UpstreamError(
-            f"the store {session.store.root} has no run{where}, and nothing is trained here",
-            f"make one first: `cgnn run --dataset {dataset or 'demo'}`",
-        )
-    return trained
-
-
 def note_unread_options(session: Session, *steps: Step) -> None:
     """Say which of the given options change nothing, as `--heads` does with a model without attention."""
     known = {step.key: step for each in steps for step in each.lineage if step.config is not None}

@@ -61,12 +61,17 @@ def _read_config(header: Header) -> Any:
 
 
 def newest_run(
-    store: Store, made_from: str | None = None, settings: Mapping[str, Any] | None = None, splits: Iterable[int] = ()
+    store: Store,
+    made_from: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    splits: Iterable[int] = (),
+    files: dict[str, Path] | None = None,
 ) -> Step | None:
     """The trained models that were made or asked for last, as a train step that cannot be computed; None without any.
 
     made_from: the key of a graph or of another artifact that they were made from. settings: by their paths, as
     `train.hidden`; they must be those of the run, and what is left out may be anything. splits: among those trained.
+    files: those that the user named, by their keys.
     """
     last, asked = store.latest("train"), dict(settings or {})
     older = (header for header in reversed(store.headers("train")) if last and header.key != last.key)
@@ -75,7 +80,7 @@ def newest_run(
         keys = {header.key, *(key for found in made.values() for key in found.inputs.values())}
         fits = (made_from is None or made_from in keys) and set(splits) <= set(header.config["splits"])
         if fits and _has_settings(store, made, asked):
-            return given_step(store, header, {})
+            return given_step(store, header, files or {})
     return None
 
 

@@ -35,7 +35,7 @@ def test_the_likeliest_without_a_label_come_first(accounts: FrontDoor) -> None:
     accounts.ok("run", "--dataset", "pay", "--split", 0, "--split", 1, *LEARNING)
     result = accounts.ok("review", "--class", "fraud", "--top", 14)
     assert result.path == "review.html"
-    assert "taking the run made last: cgnn on pay, 2 splits" in result.err and "fit" not in result.err
+    assert "the run made last: " in result.err and "cgnn on pay (" in result.err and "fit" not in result.err
     ids = data_of("review.html")["ids"]
     assert len(ids) == 14 and {int(each[2:-1]) % 3 for each in ids[:10]} == {0}
     assert all(int(each[2:-1]) % 3 for each in ids[10:])
@@ -74,8 +74,8 @@ def test_models_without_weights_and_without_messages(accounts: FrontDoor) -> Non
 
 
 def test_refusals_are_one_line(accounts: FrontDoor) -> None:
-    assert "has no run" in accounts.fails(4, "review", "--class", "fraud")
-    assert "has no run on pay" in accounts.fails(4, "review", "--class", "fraud", "--dataset", "pay")
+    assert "has no trained model" in accounts.fails(4, "review", "--class", "fraud")
+    assert "`cgnn run --dataset pay` makes it" in accounts.fails(4, "review", "--class", "fraud", "--dataset", "pay")
     accounts.ok("run", "--dataset", "pay", "--split", 0, *LEARNING)
     assert "no class frau" in accounts.fails(2, "review", "--class", "frau")
     accounts.fails(2, "review")
