@@ -154,7 +154,7 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
         return _needed(inputs, (8 + RANKED) * graph.node_count * graph.class_count + 40 * graph.node_count)
     kept, width = _operator_entries(inputs, train), getattr(train, "width", graph.class_count)
     joined = train.layers if getattr(train, "jumping_knowledge", "none") != "none" else 0
-    branch = 3 * train.branch_hidden if train.has_branch else 0
+    branch = 5 * train.branch_hidden // 2 if train.has_branch else 0
     panels = graph.node_count * (width * (4 + joined) + branch + 8 * graph.class_count)
     heads = getattr(train, "heads", 1) if train.numbers_an_entry() else 0
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, train, inputs)

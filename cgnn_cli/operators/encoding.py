@@ -15,6 +15,7 @@ from cgnn_cli.operators.structural import STRUCTURAL_NAMES, structural_features,
 
 FIXED = {"structural": len(STRUCTURAL_NAMES), "degrees": degree_features.COLUMNS}
 PANELS = 6  # of all columns in float64, beside each other
+PANELS_OF_COUNTS = 5  # of ways to landmarks, for which nothing is solved
 ENTRY = 40  # bytes of an entry, as estimates count them
 
 
@@ -47,7 +48,8 @@ def entries(graph: Graph, config: TrainConfig) -> int:
         return work_bytes(graph.adjacency) // ENTRY
     if config.encoding == "degrees":
         return degree_features.entries(graph, config)
-    return 4 * int(graph.adjacency.nnz) + graph.node_count * 8 * PANELS * column_count(config) // ENTRY
+    panels = PANELS_OF_COUNTS if config.encoding == "adjacency" else PANELS
+    return 4 * int(graph.adjacency.nnz) + graph.node_count * 8 * panels * column_count(config) // ENTRY
 
 
 def column_count(config: TrainConfig) -> int:
