@@ -130,8 +130,11 @@ def diagnose(graph: Graph, weighed: Weighed, sampled: Sampled, training: Trainin
 
 def weight_gains(graph: Graph, weighed: Weighed, training: TrainingEdges) -> dict[str, dict[str, Any]]:
     """What each kind of weights adds to the homophily of the training edges."""
-    kinds = all_weights(graph, weighed)
-    found = {name: training.gain(*weights) for name, weights in kinds.items()}
+    walks = {PAPER: weighed.paper} if weighed.paper is not None else {}
+    found = {
+        name: training.gain(*weights, ~np.isnan(walks.get(name, weighed.times).commute))
+        for name, weights in all_weights(graph, weighed).items()
+    }
     return {name: gain for name, gain in found.items() if gain is not None}
 
 

@@ -39,13 +39,14 @@ class TrainingEdges:
         """Homophily beyond that of edges with the same ends, joined at random; 0 is chance, 1 is all alike."""
         return None if self.chance >= 1 else (self.homophily - self.chance) / (1 - self.chance)
 
-    def gain(self, weight_out: np.ndarray, weight_in: np.ndarray) -> dict[str, Any] | None:
-        """Weighted minus plain homophily, and its standard error as if edges were independent."""
-        weights = self.counts * (weight_out + weight_in)[self.edges]
+    def gain(self, weight_out: np.ndarray, weight_in: np.ndarray, covered: np.ndarray) -> dict[str, Any] | None:
+        """Weighted minus plain homophily of the edges that are covered, and its error as if edges were independent."""
+        counts = self.counts * covered[self.edges]
+        weights = counts * (weight_out + weight_in)[self.edges]
         if not weights.sum() > 0:
             return None
-        weights, plain = weights / weights.sum(), self.counts / self.counts.sum()
-        share = self.homophily
+        weights, plain = weights / weights.sum(), counts / counts.sum()
+        share = float(plain @ self.alike)
         error = np.sqrt(share * (1 - share) * np.square(weights - plain).sum())
         return {
             "homophily": float(weights @ self.alike),

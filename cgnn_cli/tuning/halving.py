@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 
 from cgnn_cli.execution.results import Run
-from cgnn_cli.store.artifact import Header
-from cgnn_cli.tuning.judging import Judge
+from cgnn_cli.tuning.judging import Judge, validation_score
 
 KEPT = 3  # one in so many goes on to the next rung
 FINALISTS = 4
@@ -28,24 +27,14 @@ def rungs_of(splits: Sequence[int]) -> list[tuple[int, ...]]:
     return [ordered[:count] for count in sorted({min(count, len(ordered)) for count in (1, MIDDLE, len(ordered))})]
 
 
-def accuracies_on(run: Run, splits: Sequence[int]) -> list[float]:
-    """The validation accuracies of a run on some splits that it has been trained on."""
-    return [validation_accuracy(run.fits[split]) for split in splits]
-
-
-def validation_accuracy(fit: Header) -> float:
-    """Of the epoch that a training was kept at."""
-    return float(fit.summary["validation_accuracy"])
-
-
 class Halving:
     """The runs of a search with the rungs they have reached.
 
-    measure: trains runs on the splits that they want; judge: how good a training is, its validation accuracy if nothing
-    else is said.
+    measure: trains runs on the splits that they want; judge: how good a training is, the validation score of its best
+    epoch if nothing else is said.
     """
 
-    def __init__(self, splits: Sequence[int], measure: Measure, judge: Judge = validation_accuracy) -> None:
+    def __init__(self, splits: Sequence[int], measure: Measure, judge: Judge = validation_score) -> None:
         self.rungs, self.measure, self.judge = rungs_of(splits), measure, judge
         self.runs: list[Run] = []
 

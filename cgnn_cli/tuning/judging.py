@@ -19,6 +19,11 @@ LEAST_EPOCHS = 10
 Judge = Callable[[Header], float]
 
 
+def validation_score(fit: Header) -> float:
+    """Of the epoch that a training was kept at, by --metric; its validation accuracy if nothing else was asked for."""
+    return float(fit.summary.get("validation_score", fit.summary["validation_accuracy"]))
+
+
 def settled(accuracies: Sequence[float], best_epoch: int) -> float:
     """The mean over the epochs after the best, or over the last ten where these are fewer."""
     return fmean(accuracies[max(0, min(best_epoch + 1, len(accuracies) - LEAST_EPOCHS)) :])
@@ -30,11 +35,12 @@ def judge_of(store: Store) -> Judge:
     @cache
     def judged(key: str) -> float:
         artifact = store.load("fit", key)
-        history = artifact.elements["history"]["validation_accuracy"]
+        history = artifact.elements["history"]
+        history = history.get("validation_score", history["validation_accuracy"])  # by --metric, or accuracy
         return settled(history.tolist(), int(artifact.header.summary["best_epoch"]))
 
     def judge(header: Header) -> float:
         learns = MODELS[header.config["model"]].learns
-        return judged(header.key) if learns else float(header.summary["validation_accuracy"])
+        return judged(header.key) if learns else validation_score(header)
 
     return judge

@@ -25,9 +25,9 @@ from cgnn_cli.report.run_names import describe
 from cgnn_cli.report.table import counted
 from cgnn_cli.sweeps import set_words
 from cgnn_cli.tuning.budget import Budget
-from cgnn_cli.tuning.halving import MIDDLE, Halving, accuracies_on
+from cgnn_cli.tuning.halving import MIDDLE, Halving
 from cgnn_cli.tuning.judging import judge_of
-from cgnn_cli.tuning.starting_points import SHORT
+from cgnn_cli.tuning.starting_points import SHORT, starting_points
 from cgnn_cli.tuning.variation import MODEL, Space, identity, is_weighted, unweighted_twin
 
 WAVE = 6  # variations between two decisions
@@ -162,7 +162,8 @@ class Search:
     def _explore(self) -> None:
         starts = list(self.space.starts())
         if not starts:
-            raise UsageError("nothing can be tried with these settings", "leave some of them out")
+            names = ", ".join(sorted({row[MODEL] for row in starting_points(self.space.nodes, has_features=True)}))
+            raise UsageError("nothing can be tried with these settings", f"leave some out; the models are {names}")
         most = math.inf if self.budget.trials is None else self.budget.trials
         if self.budget.trials is not None:
             starts = starts[: math.ceil(SHARE_OF_STARTS * self.budget.trials)]
@@ -207,7 +208,8 @@ class Search:
         if not common or "failed" in (weighted.status, twin.status):
             return None
         ratio = split_ratios(self.scheduler.runner.store, VALIDATION)(self.graph.key, common)
-        paired = paired_difference(accuracies_on(weighted, common), accuracies_on(twin, common), ratio)
+        scores = [[self.halving.judge(run.fits[split]) for split in common] for run in (weighted, twin)]
+        paired = paired_difference(scores[0], scores[1], ratio)
         return Gain(weighted, twin, paired, weighted is ranked[0])
 
 
@@ -249,7 +251,7 @@ def gain_line(tuned: Tuned) -> str:
     paired = gain.paired
     error = "" if paired.error is None else f" ± {100 * paired.error:.2f}"
     p = "" if paired.t_test is None else f", p = {paired.t_test:.2g}"
-    over = f"{100 * paired.mean:+.2f}{error} points of validation accuracy over {counted(paired.runs, 'split')}{p}"
+    over = f"{100 * paired.mean:+.2f}{error} points on validation over {counted(paired.runs, 'split')}{p}"
     clear = paired.t_test is not None and paired.t_test < LEVEL
     verdict = ("they help" if paired.mean > 0 else "they harm") if clear else "not clear of chance"
     if gain.is_chosen:

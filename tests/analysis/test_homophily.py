@@ -48,7 +48,7 @@ def test_homophily_and_gain_are_those_of_every_edge_by_itself(splits: tuple[int,
     assert found.corrected == pytest.approx((plain - chance) / (1 - chance))
     total = sum(out[edge] + back[edge] for edge, *_ in listed)
     weighted = sum(out[edge] + back[edge] for edge, first, second in listed if first == second) / total
-    gain = found.gain(out, back)
+    gain = found.gain(out, back, np.ones(len(out), dtype=bool))
     assert gain is not None and gain["homophily"] == pytest.approx(weighted)
     assert gain["gain"] == pytest.approx(weighted - plain)
 
@@ -57,13 +57,22 @@ def test_equal_weights_gain_nothing_for_certain() -> None:
     found = training_edges(labelled())
     assert found is not None
     weights = np.full(labelled().edges.nnz, 0.3)
-    gain = found.gain(weights, weights)
+    gain = found.gain(weights, weights, weights > 0)
     assert (
         gain is not None
         and gain["gain"] == pytest.approx(0, abs=1e-12)
         and gain["error"] == pytest.approx(0, abs=1e-12)
     )
-    assert found.gain(0 * weights, 0 * weights) is None
+    assert found.gain(0 * weights, 0 * weights, weights > 0) is None
+
+
+def test_what_a_walk_does_not_cover_is_no_gain_of_its_weights() -> None:
+    found = training_edges(labelled())
+    assert found is not None
+    covered = np.arange(labelled().edges.nnz) % 3 > 0
+    equal = found.gain(1.0 * covered, 1.0 * covered, covered)
+    assert equal is not None and equal["gain"] == pytest.approx(0, abs=1e-12)
+    assert equal["homophily"] != pytest.approx(found.homophily, abs=1e-4)
 
 
 def test_the_error_is_that_of_edges_drawn_alike_by_chance() -> None:
@@ -71,7 +80,7 @@ def test_the_error_is_that_of_edges_drawn_alike_by_chance() -> None:
     edges = training_edges(labelled())
     assert edges is not None
     out, back = RNG.random((2, labelled().edges.nnz)) ** 3
-    gain = edges.gain(out, back)
+    gain = edges.gain(out, back, np.ones(len(out), dtype=bool))
     weights = edges.counts * (out + back)[edges.edges]
     alike = RNG.random((4000, len(weights))) < edges.homophily
     gains = alike @ (weights / weights.sum() - edges.counts / edges.counts.sum())

@@ -4,22 +4,17 @@ The probabilities are solved for (numerics/first_met.py) with labels of training
 how soon it dies is chosen on the validation nodes. What is kept as weights are the probabilities of all nodes.
 """
 
-from functools import partial
-
 import numpy as np
 
 from cgnn_cli.graph import Fit, Graph
 from cgnn_cli.models.absorption import AbsorptionConfig
-from cgnn_cli.models.parts.first_class import DIRECTIONS, choose_walk, logarithms
-from cgnn_cli.numerics.classification import measure
+from cgnn_cli.models.parts.first_class import DIRECTIONS, choose_walk, judged_by, logarithms
 from cgnn_cli.watch import Watch
 
 
 def solve(graph: Graph, config: AbsorptionConfig, split: int, watch: Watch) -> Fit:
     """The probabilities under the best setting, and the settings that were tried as history."""
-    judged = None
-    if config.metric != "accuracy":
-        judged = partial(measure, config.metric, focus=graph.class_in_focus(config))
+    judged = judged_by(graph, config)
     setting = (config.walk_direction, config.death_rate)
     best, probabilities, tried = choose_walk(graph, split, *setting, watch.progress, judged)
     history = {

@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import TRAIN, VALIDATION, Graph
+from cgnn_cli.numerics.classification import measure
 from cgnn_cli.numerics.first_met import class_probabilities, first_met, walk_along
 
 DIRECTIONS = ("undirected", "out", "in")
@@ -55,6 +58,11 @@ def probabilities_along(walk: csr_array, known: np.ndarray, classes: int, death:
 def logarithms(probabilities: np.ndarray) -> np.ndarray:
     """Class scores whose softmax are the probabilities."""
     return np.log(np.maximum(probabilities, LEAST_CHANCE, dtype=np.float32))
+
+
+def judged_by(graph: Graph, config: TrainConfig) -> Callable[[np.ndarray, np.ndarray], float] | None:
+    """What a walk is chosen by where that is not accuracy."""
+    return None if config.metric == "accuracy" else partial(measure, config.metric, focus=graph.class_in_focus(config))
 
 
 def choose_walk(

@@ -13,7 +13,7 @@ import numpy as np
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.graph import Graph
-from cgnn_cli.models.parts.first_class import choose_walk, probabilities_along, training_labels
+from cgnn_cli.models.parts.first_class import choose_walk, judged_by, probabilities_along, training_labels
 from cgnn_cli.numerics.first_met import walk_along
 
 FOLDS = 5
@@ -38,7 +38,9 @@ class LabelWalk(NamedTuple):
 
 def label_walk(graph: Graph, config: TrainConfig, split: int, progress: Callable[[int, int, str], None]) -> LabelWalk:
     """The columns of a split. The walk is chosen once, by the validation nodes, and is the same for every fold."""
-    chosen, columns, _ = choose_walk(graph, split, config.walk_direction, config.death_rate, progress)
+    chosen, columns, _ = choose_walk(
+        graph, split, config.walk_direction, config.death_rate, progress, judged_by(graph, config)
+    )
     known, walk = training_labels(graph, split), walk_along(graph.edges, chosen.direction)
     parts, folds = folds_of(known >= 0, config.seed + split), []
     for nodes in parts:
