@@ -76,7 +76,8 @@ def headline(gains: Gains) -> str:
         helped = {place for (place, _), gain in there.items() if gain.shown and gain.points > 0}
         lines += [f"{group} on {len(helped)}"] if there else []
     count = counted(len({place for place, _ in gains}), "graph")
-    return "\n".join(wrap(f"What helps where: of {count}, {', '.join(lines)}", LONGEST_LINE))
+    early = "Too few splits yet to tell. " if any(gain.partial for gain in gains.values()) else ""
+    return "\n".join(wrap(f"{early}What helps where: of {count}, {', '.join(lines)}", LONGEST_LINE))
 
 
 def _rows(blocks: dict[str, dict[str, str]]) -> dict[str, float]:
