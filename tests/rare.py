@@ -46,7 +46,7 @@ def write_rare(folder: Path) -> list[str]:
         "id,label\n" + "".join(f"a{node},{names[label]}\n" for node, label in enumerate(graph.labels.tolist()))
     )
     (folder / "features.csv").write_text(
-        "id,x,y,z\n"
+        "id,f,g,h\n"
         + "".join(f"a{node},{','.join(map(str, row))}\n" for node, row in enumerate(graph.features.tolist()))
     )
     parts = ("", "train", "val", "test")

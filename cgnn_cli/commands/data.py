@@ -144,9 +144,10 @@ def update_dataset(
     **values: Any,
 ) -> Outcome:
     """Read the files, and publish the graph so far with what they add; the graph so far stays as NAME@1, NAME@2, ..."""
-    from cgnn_cli.datasets.naming import check_own
+    from cgnn_cli.datasets.naming import check_no_version, check_own
 
     check_own(session.store, name)
+    check_no_version(name)
     given = _given(values)
     if not given.keys() & {"edges", "labels", "features"}:
         raise UsageError("there is nothing to add", "give --edges, --labels or --features")
@@ -178,11 +179,16 @@ def _publish(session: Session, name: str, given: dict[str, Any], before: Step | 
     session.store.check_writable("graph", "datasets")
     with session.store.pinned([("graph", each.key) for each in (step, before) if each]):
         found, hit = session.workspace.runner.obtain(step)
-        if before is not None and before.key != step.key:
-            version = keep_version(session.store, name)
-            source["previous"] = graph.summary["previous"] = before.key
-            graph.summary["notes"].append(f"the graph so far is {version}, with the key {before.key[:12]}")
-        remember(session.store, name, step, source, graph.summary)
+        if before is None:
+            remember(session.store, name, step, source, graph.summary)
+        elif before.key == step.key:
+            graph.summary["notes"].append("nothing has changed")
+        else:
+            with session.store.lock("graph", before.key):  # two updates of one graph: the later one sees the first
+                version = keep_version(session.store, name, before.key)
+                source["previous"] = graph.summary["previous"] = before.key
+                graph.summary["notes"].append(f"the graph so far is {version}, with the key {before.key[:12]}")
+                remember(session.store, name, step, source, graph.summary)
     for note in graph.summary.get("notes", ()):
         session.talker.note(note)
     for warning in graph.summary.get("warnings", ()):

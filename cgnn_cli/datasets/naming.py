@@ -1,10 +1,8 @@
 """Names of imported graphs: taken away, or given to the same graph in place of another."""
 
-from itertools import count
-
 from cgnn_cli.datasets.catalogue import BENCHMARKS
 from cgnn_cli.datasets.registry import GENERATED_SOURCE, Datasets, check_import_name
-from cgnn_cli.errors import UsageError
+from cgnn_cli.errors import BusyError, UsageError
 from cgnn_cli.store.garbage import Collected, remove_graph
 from cgnn_cli.store.store import Store
 
@@ -58,9 +56,22 @@ def _forms(store: Store, name: str) -> list[str]:
     return [name, *(form for form in names if form.startswith((f"{name}+", f"{name}@")) and store.dataset(form))]
 
 
-def keep_version(store: Store, name: str) -> str:
-    """Keep the graph that a name stands for under the next free of NAME@1, NAME@2, ...; that name."""
-    names = set(store.dataset_names())
-    version = next(version for number in count(1) if (version := f"{name}@{number}") not in names)
-    store.set_dataset(version, store.dataset(name))
+def check_no_version(name: str) -> None:
+    """Refuse NAME@1, which stays what it is."""
+    base, sign, _ = name.partition("@")
+    if sign:
+        raise UsageError(f"{name} is an earlier version of {base}", f"name it first: cgnn data rename {name} NEW")
+
+
+def keep_version(store: Store, name: str, key: str) -> str:
+    """Keep the graph that a name stands for under the one after the last of NAME@1, NAME@2, ...; that name.
+
+    key: of the graph that the name is known to stand for.
+    """
+    record = store.dataset(name)
+    if record.get("key") != key:
+        raise BusyError(f"{name} was changed meanwhile, and stays as it is now", "run the same command again")
+    kept = [form.removeprefix(f"{name}@") for form in store.dataset_names() if form.startswith(f"{name}@")]
+    version = f"{name}@{max((int(number) for number in kept if number.isdecimal()), default=0) + 1}"
+    store.set_dataset(version, record)
     return version

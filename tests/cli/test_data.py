@@ -1,9 +1,11 @@
 """`data`: datasets are listed, shown, and replaced under their name."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cgnn_cli.datasets.files.importing import import_graph
 from tests.front_door import FrontDoor
 
 
@@ -111,8 +113,10 @@ def test_an_update_of_a_graph_with_features_or_numbers(cgnn: FrontDoor) -> None:
     Path("new.txt").write_text("2 3\n")
     cgnn.ok("data", "import", "mine", "--edges", "edges.txt", "--features", "x.csv")
     assert cgnn.ok("data", "update", "mine", "--edges", "more.txt", "--json").json["summary"]["edges"] == 4
-    same = cgnn.ok("data", "update", "mine", "--edges", "more.txt", "--json").json["summary"]
-    assert "previous" not in same, "nothing has changed"
+    record = Path(".cgnn/datasets/mine.json").read_text()
+    assert '"previous"' in record
+    assert "nothing has changed" in cgnn.ok("data", "update", "mine", "--edges", "more.txt").err
+    assert Path(".cgnn/datasets/mine.json").read_text() == record
     assert "1 node(s) are new" in cgnn.fails(2, "data", "update", "mine", "--edges", "new.txt")
     Path("y.csv").write_text("id,f,g\n3,7,8\n0,9,9\n")
     made = cgnn.ok("data", "update", "mine", "--edges", "new.txt", "--features", "y.csv", "--json").json
@@ -120,3 +124,32 @@ def test_an_update_of_a_graph_with_features_or_numbers(cgnn: FrontDoor) -> None:
     Path("z.csv").write_text("id,f,g\n0,9,9\n1,3,4\n2,5,6\n3,7,8\n")
     whole = cgnn.ok("data", "import", "whole", "--edges", "all.txt", "--features", "z.csv", "--json").json
     assert made["key"] == whole["key"]
+
+
+def test_versions_are_numbered_on_and_are_not_updated(cgnn: FrontDoor) -> None:
+    Path("edges.txt").write_text("a b\nb c\nc a\n")
+    cgnn.ok("data", "import", "mine", "--edges", "edges.txt")
+    for number, node in enumerate("xyz"):
+        Path("more.txt").write_text(f"a {node}\n")
+        cgnn.ok("data", "update", "mine", "--edges", "more.txt")
+        if number == 1:
+            assert "rename mine@1 NEW" in cgnn.fails(2, "data", "update", "mine@1", "--edges", "edges.txt")
+            cgnn.ok("data", "rm", "mine@1")
+    assert {path.stem for path in Path(".cgnn/datasets").iterdir()} == {"mine", "mine@2", "mine@3"}
+
+
+def test_an_update_does_not_undo_another_one(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("edges.txt").write_text("a b\nb c\nc a\n")
+    Path("more.txt").write_text("a d\n")
+    cgnn.ok("data", "import", "mine", "--edges", "edges.txt")
+    cgnn.ok("data", "import", "other", "--edges", "more.txt")
+    record, other = Path(".cgnn/datasets/mine.json"), Path(".cgnn/datasets/other.json").read_text()
+
+    def changed_meanwhile(*given: Any) -> Any:
+        record.write_text(other)
+        return import_graph(*given)
+
+    monkeypatch.setattr("cgnn_cli.datasets.files.importing.import_graph", changed_meanwhile)
+    assert "mine was changed meanwhile" in cgnn.fails(6, "data", "update", "mine", "--edges", "more.txt")
+    assert record.read_text() == other
+    assert {path.stem for path in Path(".cgnn/datasets").iterdir()} == {"mine", "other"}

@@ -72,11 +72,12 @@ def _check_unnamed(table: Table, ends: tuple[int, int], free: tuple[bool, bool],
 
     free: for each of the two, whether it was not asked for.
     """
-    titles = [title.lower() for title in table.header or ()]
+    titles = table.header or []
+    plain = [title.lower() for title in titles]
     wide = len(table.columns) > 2
     if titles:
         guessed = [place for place, may_move in zip(ends, free, strict=True) if may_move]
-        numbers = [place for place in guessed if wide and titles[place] in ("", "id") and titles.count("id") < 2]
+        numbers = [place for place in guessed if wide and plain[place] in ("", "id") and plain.count("id") < 2]
         if numbers or any(is_no_end(titles[place]) for place in guessed):
             raise _doubt(table, [ends, *_later_pairs(table, *ends)])
     if wide and (better := _better_pair(table, *ends, free, taken)):

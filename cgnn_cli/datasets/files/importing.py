@@ -3,8 +3,6 @@
 Tables name their nodes; the rows and numbers of arrays are nodes 0..N-1. Kinds of files are told by their content.
 """
 
-from dataclasses import replace
-
 import numpy as np
 from scipy.sparse import csr_array
 
@@ -49,13 +47,15 @@ def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
     check_memory("the import", import_memory(options), allowed_memory(), RELIEF)
     reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
     edges, labels, features = _read_files(options, reading, before)
+    combine: str | None = options.combine
+    earlier: list[str] = []
     if before is not None:
         labels = with_labels_before(before, labels, reading)
         features = with_features_before(before, features, edges)
-        options = replace(options, combine="sum" if options.combine == "count" else options.combine)
-    nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None])
+        combine, earlier = "sum" if combine == "count" else combine, before.ids().tolist()
+    nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None], earlier)
     source, target = nodes.positions(edges.source), nodes.positions(edges.target)
-    adjacency = _adjacency(source, target, edges, nodes.count, options, reading)
+    adjacency = _adjacency(source, target, edges, nodes.count, combine, reading)
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
     splits = None
     if labels is not None and codes is not None:
@@ -126,10 +126,10 @@ def _check_time(options: ImportOptions, edges: EdgeList, labels: NodeValues | No
 
 
 def _adjacency(
-    source: np.ndarray, target: np.ndarray, edges: EdgeList, count: int, options: ImportOptions, reading: Reading
+    source: np.ndarray, target: np.ndarray, edges: EdgeList, count: int, asked: str | None, reading: Reading
 ) -> csr_array:
     """Repeats count once, or have their weights combined."""
-    combine = options.combine or "sum"
+    combine = asked or "sum"
     if edges.weight is None and combine != "count":
         adjacency, done = (
             unit_adjacency(source, target, count),
@@ -138,7 +138,7 @@ def _adjacency(
     else:
         weight = np.ones(len(source)) if edges.weight is None else edges.weight
         adjacency = weighted_adjacency(source, target, weight, count, combine, edges.time)
-        done = COMBINED[combine] + ("" if options.combine else " (--combine chooses another way)")
+        done = COMBINED[combine] + ("" if asked else " (--combine chooses another way)")
     if repeats := len(source) - adjacency.nnz:
         reading.notes.append(f"{repeats:,} row(s) repeat an edge of another row: they {done}")
     return adjacency

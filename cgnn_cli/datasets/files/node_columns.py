@@ -8,13 +8,15 @@ from cgnn_cli.datasets.files.headers import Known, settle_header
 from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, column_number, parse_table
 from cgnn_cli.datasets.files.times import is_date
 from cgnn_cli.datasets.files.titles import (
-    LABELS,
     NAMES,
     SOURCES,
+    WEAK_LABELS,
     find_labels,
     is_no_label,
     names_end,
+    names_label,
     names_node,
+    names_weight,
     words_of,
 )
 from cgnn_cli.datasets.wording import shorten
@@ -72,6 +74,8 @@ def choose_label(table: Table, asked: str | None, ids: int) -> int:
     if any(words_of(titles[place]) == ["target"] for place in found) and any(names_end(t, SOURCES) for t in titles):
         others = [place for place in range(len(titles)) if place != ids]
         raise _doubt(table, others, "label", LABEL)
+    if found and words_of(titles[found[0]])[-1] in WEAK_LABELS:
+        found += [place for place in range(len(titles)) if place not in (ids, *found) and _is_undecided(table, place)]
     if len(found) > 1:
         raise _doubt(table, found, "label", LABEL)
     if found:
@@ -84,19 +88,19 @@ def choose_label(table: Table, asked: str | None, ids: int) -> int:
     raise DataError(message, f"choose with {LABEL}")
 
 
-def choose_features(table: Table, asked: str | None, ids: int, label: int | None) -> list[int]:
-    """The columns of features: those asked for (`age,posts,5-9`), or all but the id and the label."""
+def choose_features(table: Table, asked: str | None, ids: int, label: int | None, time: str | None = None) -> list[int]:
+    """The columns of features: those asked for (`age,posts,5-9`), or all but the id, the label and the time."""
     if asked is not None:
         places = [place for part in _parts(table, asked) for place in _range(table, part)]
         twice = next((place for place in places if places.count(place) > 1 or place == ids), None)
         if twice is not None:
             raise UsageError(f"{FEATURES} {asked}: column {table.title(twice)} is there twice, or is the id")
         return places
-    others = [place for place in range(len(table.columns)) if place not in (ids, label)]
-    labels = [
-        place for place in others if words_of(table.name(place))[-1:] in ([word] for word in LABELS - {"y", "target"})
-    ]
-    if labels and label is None and table.header:
+    titles = table.header or []
+    times = [place for place, title in enumerate(titles) if title == time]
+    others = [place for place in range(len(table.columns)) if place not in (ids, label, *times)]
+    labels = [place for place in others if titles and names_label(titles[place])]
+    if labels:
         message = f"{table.path}: column {table.title(labels[0])} may be the label, which is no feature"
         raise DataError(message, f"choose the features with {FEATURES}, such as --feature-columns age,posts or 2-9")
     if not others:
@@ -122,6 +126,13 @@ def _are_measures(table: Table, column: int) -> bool:
     fields = [field for field in table.columns[column][:SAMPLE_IDS] if field]
     varied = len(fields) > FEW_FIELDS and 2 * len(set(fields)) > len(fields)
     return varied or (bool(fields) and all((is_number(f) and "." in f) or is_date(f) for f in fields))
+
+
+def _is_undecided(table: Table, column: int) -> bool:
+    """Whether a column may be the label for all that its title and its fields say."""
+    title = table.name(column)
+    told = not (table.header or [])[column] or is_no_label(title) or names_weight(title) or names_node(title)
+    return not told and not _are_measures(table, column)
 
 
 def _is_weak(title: str) -> bool:

@@ -93,7 +93,7 @@ def read_features(
     table = node_table(content, path, edges, reading, asked.id, *named)
     ids = choose_id(table, asked.id, edges.has_node)
     label = choose_label(table, asked.label, ids) if beside_labels else None
-    columns = choose_features(table, asked.features, ids, label)
+    columns = choose_features(table, asked.features, ids, label, asked.time if beside_labels else None)
     check_reading(path, NUMBER_MEMORY * table.row_count * len(columns))
     table, _ = _valid_rows(table, ids, None, reading)
     array = np.column_stack([table.numbers(column) for column in columns])

@@ -1,6 +1,7 @@
 """The nodes of the user's graph: all of them in their order, and their features, labels and times in that order."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,14 +46,17 @@ class Nodes:
         return str(position) if self.names is None else self.names[position]
 
 
-def collect_nodes(edges: EdgeList, values: list[NodeValues]) -> Nodes:
-    """The union of all ids: numbers in their order where all are whole numbers, else in the order of UTF-8."""
+def collect_nodes(edges: EdgeList, values: list[NodeValues], earlier: Iterable[str] = ()) -> Nodes:
+    """The union of all ids: numbers in their order where all are whole numbers, else in the order of UTF-8.
+
+    earlier: ids that are nodes anyway, for edges with ids in text.
+    """
     text = {item.path: set(item.ids.encoded[1]) for item in values if item.ids is not None}
     rows = {item.path: item.row_count for item in values if item.ids is None}
     if edges.number_count:
         rows[edges.path] = edges.number_count
     else:
-        text[edges.path] = text.get(edges.path, set()) | edges.names
+        text[edges.path] = text.get(edges.path, set()) | edges.names | set(earlier)
     if rows:
         return _numbered_nodes(edges, rows, text)
     names = set().union(*text.values())

@@ -81,6 +81,11 @@ def is_no_label(title: str) -> bool:
     return any(word in TIMES | ROWS | PLACES for word in words_of(title))
 
 
+def names_label(title: str) -> bool:
+    """Whether a title has a word for the label: `class`, `class_id`, `class1`, `target`."""
+    return any(word in LABELS or _stem(word) in LABELS - {"y", "target"} for word in words_of(title))
+
+
 def find_ends(titles: Sequence[str]) -> tuple[list[int], list[int]]:
     """The columns that may be the source, and those that may be the target, by their titles alone.
 
@@ -98,12 +103,13 @@ def find_ends(titles: Sequence[str]) -> tuple[list[int], list[int]]:
 
 
 def _numbered_pair(titles: Sequence[str]) -> tuple[list[int], list[int]]:
-    """`node1` and `node2`, `id_a` and `id_b`, or `u` and `v`, which are read in this order."""
+    """`node1` and `node2`, `txId1` and `txId2`, `id_a` and `id_b`, or `u` and `v`, which are read in this order."""
     plain = {"".join(re.split(r"[\W_]+", title.strip().lower())): place for place, title in enumerate(titles)}
     for first, second in PAIRS:
         for title, place in plain.items():
             stem = title.removesuffix(first)
-            if title.endswith(first) and (stem in NODES or (first == "u" and not stem)) and stem + second in plain:
+            fits = stem in NODES or stem.removesuffix("id") in ROWS - {stem} or (first == "u" and not stem)
+            if title.endswith(first) and fits and stem + second in plain:
                 return [place], [plain[stem + second]]
     return [], []
 

@@ -51,15 +51,12 @@ def with_labels_before(before: Graph, labels: NodeValues | None, reading: Readin
     known = np.flatnonzero(before.labels >= 0)
     names = np.array(before.class_labels(), dtype=object)
     earlier = dict(zip(before.ids()[known].tolist(), names[before.labels[known]].tolist(), strict=True))
-    nodes, values, lines = [], [], []
+    nodes, values, lines, time = [], [], [], None
     if labels is not None:
         if labels.table is None or labels.ids is None:
             raise UsageError("an array of labels does not tell its nodes", "give a table with their ids")
-        for node, label, line in zip(labels.ids, labels.values, labels.table.lines, strict=True):
-            if label or node not in earlier:
-                nodes.append(node)
-                values.append(label)
-                lines.append(line)
+        nodes, lines = list(labels.ids), list(labels.table.lines)
+        values = [label or earlier.get(node, "") for node, label in zip(nodes, labels.values, strict=True)]
     changed = {node for node, label in zip(nodes, values, strict=True) if earlier.get(node, label) != label}
     if changed:
         reading.notes.append(f"{len(changed):,} node(s) have another label than before")
@@ -67,9 +64,11 @@ def with_labels_before(before: Graph, labels: NodeValues | None, reading: Readin
     kept = [node for node in earlier if node not in new]
     nodes, values = [*kept, *nodes], [*map(earlier.__getitem__, kept), *values]
     lines = [*[0] * len(kept), *lines]
+    if labels is not None and labels.time is not None:
+        time = np.concatenate([np.full(len(kept), np.nan), labels.time])
     path = BEFORE if labels is None else labels.path
     table = Table(path, [_column(nodes), _column(values)], np.array(lines))
-    return NodeValues(path, table.columns[1], table)
+    return NodeValues(path, table.columns[1], table, time=time)
 
 
 def with_features_before(before: Graph, features: NodeValues | None, edges: EdgeList) -> NodeValues | None:

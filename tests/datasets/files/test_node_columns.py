@@ -7,7 +7,7 @@ import pytest
 
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.importing import import_graph
-from cgnn_cli.errors import UsageError
+from cgnn_cli.errors import DataError, UsageError
 from tests.datasets.files.folder import SQUARE, Folder, notes
 
 WIDE = "".join(
@@ -68,6 +68,33 @@ def test_what_is_refused(folder: Folder) -> None:
     )
     folder.fails("--label-column needs --labels", SQUARE, UsageError, label_column="x")
     folder.fails("--feature-columns is for tables", SQUARE, UsageError, features=np.eye(4), feature_columns="1")
+
+
+def test_the_answer_is_no_feature(folder: Folder) -> None:
+    for title in ("target", "y", "class_id", "class1"):
+        table = f"id,x,{title}\n" + "".join(f"{node},{node}.5,{node % 2}\n" for node in range(4))
+        hint = folder.fails(f"column 3 ({title}) may be the label, which is no feature", SQUARE, features=table)
+        assert "--feature-columns" in hint
+        chosen = folder.load(SQUARE, features=table, feature_columns="2-3").features
+        assert chosen is not None and chosen.shape == (4, 2)
+    edges = folder.save("edges.csv", SQUARE)
+    coded = folder.save(
+        "coded.csv", "id,class,class_id,x\n" + "".join(f"{k},{'ab'[k % 2]},{k % 2},1\n" for k in range(4))
+    )
+    with pytest.raises(DataError, match="class_id"):
+        import_graph(ImportOptions(edges, features=coded, labels=coded))
+    rows = "".join(f"{node},{'ab'[node % 2]},{node},{node + 7}\n" for node in range(4))
+    dated = folder.save("dated.csv", "id,class,when,x\n" + rows)
+    graph = import_graph(ImportOptions(edges, features=dated, labels=dated, time_column="when", train_before="2"))
+    assert np.asarray(graph.features).ravel().tolist() == [7, 8, 9, 10]
+
+
+@pytest.mark.parametrize("header", ["customer_id,state,churned", "account,type,is_laundering"])
+def test_a_weak_title_does_not_win_over_an_unknown_one(folder: Folder, header: str) -> None:
+    table = header + "\n" + "".join(f"{node},{'ab'[node > 2]},{node // 2}\n" for node in range(5))
+    assert folder.fails("the label may be column 2", SQUARE, labels=table) == "choose with --label-column"
+    told = folder.load(SQUARE, labels=table.replace(header, "account,type,amount"))
+    assert told.class_labels() == ["a", "b"]
 
 
 @pytest.mark.parametrize(
