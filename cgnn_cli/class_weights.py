@@ -2,13 +2,13 @@
 
 import csv
 import json
-import math
 from pathlib import Path
 
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.resources import settings_text
 
 NAMED = ("none", "balanced")
+LEAST, LARGEST = 1e-15, 1e15  # no share of a weight is zero or infinite in 32 bits
 FORM = "it takes none, balanced, or a file with a class and its weight in each row, like fraud,10"
 
 
@@ -60,6 +60,7 @@ def _weight(text: str, place: str) -> float:
 
 
 def _checked(weight: float, place: str) -> float:
-    if not (math.isfinite(weight) and weight > 0):
-        raise DataError(f"{place}: the weight of a class must be a positive number, got {weight}")
+    if not LEAST <= weight <= LARGEST:
+        allowed = f"a positive number between {LEAST:g} and {LARGEST:g}"
+        raise DataError(f"{place}: the weight of a class must be {allowed}, got {weight:g}")
     return weight

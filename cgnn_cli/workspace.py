@@ -11,7 +11,7 @@ takes, from the store or by computing. Nothing here prints; numpy, scipy and tor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -316,14 +316,15 @@ class Workspace:
         own, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
         if on is None or on.key == trained.inputs["graph"].key:
             return predict_classes(own, self.runner.operators(trained), checkpoint, config, chosen, self.compute)
-        from cgnn_cli.analysis.transfer import as_seen, check_carries_over, with_walks
+        from cgnn_cli.analysis.transfer import as_seen, check_carries_over, met_before, with_walks
 
         other = self.runner.data(on)
         check_carries_over(config, own, other)
         operators = self.runner.operators(moved_to(trained, on))
         seen, config = as_seen(config, own, other)
         models = with_walks(config, checkpoint, seen, chosen)
-        return predict_classes(seen, operators, models, config, chosen, self.compute, other)
+        found = predict_classes(seen, operators, models, config, chosen, self.compute, other)
+        return replace(found, met=met_before(own, other, chosen))
 
     def explain(self, start: Step, node: str, about: str | None = None, most: int = MOST_LEFT_OUT) -> Explanation:
         """One node: its neighbours, and why the models say what they say of it, about a class or the predicted one.
@@ -336,22 +337,22 @@ class Workspace:
         graph = self.runner.data(self._graph(start))
         number, times = find_node(graph, node), start.find("commute")
         notes, found, dilap = self._times(times)
+        around = explain_node(graph, found, dilap, number)
         trained = start if start.stage.name == "train" else self.newest_training(start)
         if trained is None:
-            return Explanation(explain_node(graph, found, dilap, number), None, None, tuple(notes))
-        reasoning = self._reasoning(trained, found, dilap)
-        reasons = reasoning.of(number, about, most)
-        return Explanation(reasoning.neighbourhood(number), reasons, trained.key, tuple(notes))
+            return Explanation(around, None, None, tuple(notes))
+        reasons = self._reasoning(trained, found, dilap).of(number, about, most, around)
+        return Explanation(around, reasons, trained.key, tuple(notes))
 
     def review(self, trained: Step, about: str, top: int = 50, most: int = MOST_LEFT_OUT) -> Review:
         """The nodes that are likeliest of a class, those without a label first, with the reasons for each."""
-        from cgnn_cli.analysis.reasons import Review, ranked
+        from cgnn_cli.analysis.reasons import Review
 
-        number = self.runner.data(self._graph(trained)).class_number(about)
+        self.runner.data(self._graph(trained)).class_number(about)  # refused before anything is predicted
         _, found, dilap = self._times(trained.find("commute"))
         reasoning = self._reasoning(trained, found, dilap)
         made: list[Reasons] = []
-        nodes = ranked(reasoning.predictions, number, top)
+        nodes = reasoning.predictions.unlabelled_first(about, top).tolist()
         for node in nodes:
             self.reporter.progress(len(made), len(nodes), "nodes explained")
             made.append(reasoning.of(node, about, most))

@@ -23,7 +23,8 @@ class Predictions:
     """The class of each node, its probability, that of every class, and the last hidden layer of the first model.
 
     graph: with the classes of the models. known: the label of each node as its graph has it, "" where it has none.
-    own_graph: whether the models were trained on this graph.
+    own_graph: whether the models were trained on this graph. met: on another graph, the nodes that by their ids were
+    training or validation nodes of the models.
     """
 
     graph: Graph
@@ -34,6 +35,7 @@ class Predictions:
     probabilities: np.ndarray
     known: np.ndarray
     own_graph: bool = True
+    met: np.ndarray | None = None
 
     @property
     def ids(self) -> np.ndarray:
@@ -64,6 +66,11 @@ class Predictions:
             raise UsageError("every node has a label, so there is none to rank", "--all ranks these too")
         return chosen[:count]
 
+    def unlabelled_first(self, name: str, count: int | None = None) -> np.ndarray:
+        """The nodes without a label, then the others, each by the probability of a class."""
+        order = self.ranked(name, labelled=True)
+        return order[np.argsort(self.known[order] != "", kind="stable")][:count]
+
     def columns(self, nodes: np.ndarray | None = None) -> dict[str, Any]:
         """A table of all nodes, or of some in their order: what is predicted, what is known, and every probability."""
         found: dict[str, Any] = {
@@ -87,15 +94,18 @@ class Predictions:
     def agreement(self) -> dict[str, Any]:
         """How many nodes of a graph that is not the models' own have a label, and what share is predicted so.
 
-        base_rate: the share of the most frequent label among them.
+        base_rate: the share of the most frequent label among them. left_out: how many more the models have met.
         """
         has_label = self.known != ""
         if self.own_graph or not has_label.any():
             return {}
-        labels = self.known[has_label]
+        chosen = has_label if self.met is None else has_label & ~self.met
+        left_out, labels = int(has_label.sum() - chosen.sum()), self.known[chosen]
+        if not len(labels):
+            return {"labelled": 0, "left_out": left_out}
         most = max(Counter(labels.tolist()).values())
-        right = float((labels == self.predicted[has_label]).mean())
-        return {"labelled": len(labels), "accuracy": right, "base_rate": most / len(labels)}
+        right = float((labels == self.predicted[chosen]).mean())
+        return {"labelled": len(labels), "left_out": left_out, "accuracy": right, "base_rate": most / len(labels)}
 
 
 def _in_words(counts: Counter[str]) -> str:

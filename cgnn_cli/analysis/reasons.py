@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from cgnn_cli.analysis.explanation import Neighbour, Neighbourhood, explain_node
 from cgnn_cli.analysis.influence import Influence, TrainedModels
 from cgnn_cli.analysis.prediction import Predictions
@@ -134,14 +132,14 @@ class Reasoning:
     def graph(self) -> Graph:
         return self.models.graph
 
-    def neighbourhood(self, node: int) -> Neighbourhood:
-        """The neighbours with times and weights."""
-        return explain_node(self.graph, self.times, self.dilap, node)
+    def of(self, node: int, about: str | None = None, most: int = 50, around: Neighbourhood | None = None) -> Reasons:
+        """Why the models say what they say of a node, about a class or else the predicted one.
 
-    def of(self, node: int, about: str | None = None, most: int = 50) -> Reasons:
-        """Why the models say what they say of a node, about a class or else the predicted one."""
+        around: its neighbours with times and weights, where they are known already.
+        """
         graph, names = self.graph, self.graph.class_labels()
-        found, predicted = self.neighbourhood(node), int(self.predictions.classes[node])
+        found = around or explain_node(graph, self.times, self.dilap, node)
+        predicted = int(self.predictions.classes[node])
         number = predicted if about is None else graph.class_number(about)
         influence = self.models.influence(node, most) if self.models.hear else None
         said = self.predictions.probabilities[node]
@@ -211,11 +209,3 @@ class Review:
     about: str
     classes: Sequence[str]
     nodes: Sequence[Reasons]
-
-
-def ranked(predictions: Predictions, about: int, top: int) -> Sequence[int]:
-    """The nodes to look at first: those without a label before the others, by the probability of a class."""
-    graph = predictions.graph
-    known = np.zeros(graph.node_count, dtype=bool) if graph.labels is None else graph.labels >= 0
-    order = np.lexsort((-predictions.probabilities[:, about], known))
-    return [int(node) for node in order[:top]]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import DataError, UsageError
-from cgnn_cli.graph import TRAIN, UNUSED, Checkpoint, Graph
+from cgnn_cli.graph import TRAIN, UNUSED, VALIDATION, Checkpoint, Graph
 from cgnn_cli.models.parts.first_class import probabilities_along, training_labels
 from cgnn_cli.models.parts.label_walk import WEIGHTS
 from cgnn_cli.numerics.first_met import walk_along
@@ -64,6 +64,17 @@ def known_to(own: Graph, other: Graph) -> np.ndarray:
         return np.full(other.node_count, -1)
     numbers = {name: number for number, name in enumerate(own.class_labels())}
     return np.array([*(numbers.get(name, -1) for name in other.class_labels()), -1])[other.labels]
+
+
+def met_before(own: Graph, other: Graph, splits: list[int]) -> np.ndarray:
+    """The nodes of another graph that by their ids train or validate in some splits of the models' own.
+
+    None do where a graph has no ids but the places of its nodes, which say nothing of who they are.
+    """
+    if own.node_ids is None or other.node_ids is None or own.splits is None:
+        return np.zeros(other.node_count, dtype=bool)
+    learnt = np.isin(own.splits[splits], (TRAIN, VALIDATION)).any(axis=0)
+    return np.isin(other.ids().astype(str), own.ids()[learnt].astype(str))
 
 
 def as_seen(config: TrainConfig, own: Graph, other: Graph) -> tuple[Graph, TrainConfig]:

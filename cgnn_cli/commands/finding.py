@@ -9,7 +9,7 @@ from typing import Any
 from cgnn_cli.commands.session import Session
 from cgnn_cli.commands.starting import refuse_past, starting_point
 from cgnn_cli.configs import CONFIGS, option_name
-from cgnn_cli.datasets.registry import name_of
+from cgnn_cli.datasets.registry import name_of, own_name
 from cgnn_cli.errors import UpstreamError, UsageError
 from cgnn_cli.execution.given import given_step, newest_run
 from cgnn_cli.execution.results import Runs
@@ -96,7 +96,7 @@ def _asked(session: Session) -> dict[str, Any]:
 def _missing(session: Session, start: Step | None, asked: dict[str, Any], splits: list[int]) -> UpstreamError:
     """The error where no run is as asked for, with the command that makes it."""
     last, preset = newest_run(session.store), session.settings.preset
-    name = session.settings.value("dataset") or _dataset_of(session, start or last) or "demo"
+    name = session.settings.value("dataset") or _dataset_of(session, start or last) or _only_import(session) or "demo"
     wanted = flag_words({path: value for path, value in asked.items() if path in session.settings.given})
     wanted += ["--preset", preset] if preset else []
     of_splits = [word for split in splits for word in ("--split", str(split))]
@@ -113,9 +113,21 @@ def _missing(session: Session, start: Step | None, asked: dict[str, Any], splits
     return UpstreamError(f"the store {session.store.root} has no run on {name}", make)
 
 
+def _only_import(session: Session) -> str | None:
+    """The imported dataset of the store, where it has one."""
+    names = {own for name in session.store.dataset_names() if (own := own_name(name))}
+    return names.pop() if len(names) == 1 else None
+
+
 def shown_name(session: Session, run: Step) -> str:
     """What the graph of a run is called in messages and pages."""
     return _dataset_of(session, run) or f"graph {run.inputs['graph'].key[:12]}"
+
+
+def own_dataset(session: Session, run: Step) -> str | None:
+    """The imported dataset that the graph of a run is of, or was before an update."""
+    name = _dataset_of(session, run)
+    return name and own_name(name)
 
 
 def _dataset_of(session: Session, made: Step | None) -> str | None:

@@ -17,6 +17,7 @@ from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import GraphConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.pipeline import Step, up_to
+from cgnn_cli.report.table import counted
 from cgnn_cli.store.outputs import write_output
 
 if TYPE_CHECKING:
@@ -120,10 +121,15 @@ def _say_how_good(session: Session, result: Predictions) -> None:
             f"probabilities are the mean over {len(result.splits)} splits' models, which between them have seen most "
             "labels; `cgnn eval` gives honest scores"
         )
-    if found := result.agreement():
+    if not (found := result.agreement()):
+        return
+    if left_out := found["left_out"]:
+        known = f"{counted(left_out, 'node')} with a label trained or validated these models"
+        session.talker.say(f"{known}: left out of the accuracy")
+    if found["labelled"]:
         session.talker.say(
-            f"accuracy on the {found['labelled']:,} nodes with a label: {100 * found['accuracy']:.2f} %; "
-            f"their most frequent label alone: {100 * found['base_rate']:.2f} %"
+            f"accuracy on the {counted(found['labelled'], 'other node' if left_out else 'node')} with a label: "
+            f"{100 * found['accuracy']:.2f} %; their most frequent label alone: {100 * found['base_rate']:.2f} %"
         )
 
 

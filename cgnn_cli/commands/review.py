@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cgnn_cli.commands import options
-from cgnn_cli.commands.finding import find_run, shown_name
+from cgnn_cli.commands.finding import find_run, own_dataset, shown_name
 from cgnn_cli.commands.options import OUTPUT_PANEL, option
 from cgnn_cli.commands.output import check_output, said_of, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
@@ -49,7 +49,8 @@ def review(
     from cgnn_cli.report.review_page import to_page
 
     name = shown_name(session, trained)
-    write_output(output, to_page(found, name, trained.config.train.label).encode())
+    page = to_page(found, name, trained.config.train.label, updated=own_dataset(session, trained))
+    write_output(output, page.encode())
     ((header, _),) = session.workspace.obtain(trained)
     unlabelled = sum(reasons.label is None for reasons in found.nodes)
     summary = {"class": about, "nodes": len(found.nodes), "unlabelled": unlabelled, **standin_mark(header)}

@@ -257,7 +257,8 @@ def _made(step: Step) -> Graph:
 
 
 def _gone(store: Store, name: str) -> Graph:
-    hint = f"import it again with `cgnn data import {name} ...`"
+    own = own_name(name)
+    hint = f"import it again with `cgnn data import {own} ...`" if own else "take it from where it came again"
     moved = store.quarantined("graph", store.dataset(name).get("key", name))
     where = f"; what was there is now {moved[-1]}" if moved else ""
     raise UpstreamError(f"the graph of {name} is no longer in the store{where}", hint)
@@ -270,6 +271,12 @@ def check_import_name(name: str) -> None:
     if not NAME_PATTERN.fullmatch(name):
         hint = "use letters, digits, dots, dashes and underscores, at most 100"
         raise UsageError(f"{name!r} cannot be a dataset name", hint)
+
+
+def own_name(name: str) -> str | None:
+    """The imported dataset of a name, also of its version NAME@1 or form NAME+undirected; None for cgnn's own."""
+    base = re.split("[@+]", name)[0]
+    return None if base in GENERATED_SOURCE or base in BENCHMARKS else base
 
 
 def name_of(store: Store, graph_key: str, asked: str | None = None) -> str | None:

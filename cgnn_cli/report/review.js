@@ -26,11 +26,13 @@
     if (decision.answer !== "no") return "";
     return data.others.length === 1 ? data.others[0] : decision.other || "";
   };
-  const rows = () => data.ids.flatMap(id => {
+  const labelled = () => data.ids.flatMap(id => {
     const label = decisions.has(id) ? labelOf(decisions.get(id)) : "";
     return label ? [[id, label]] : [];
   });
-  const quoted = text => /[",\r\n]|^\s|\s$|^#/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+  const onLines = row => !/[\r\n]/.test(row.join(""));  // a row of labels is one line where they are read
+  const rows = () => labelled().filter(onLines);
+  const quoted = text => /[",\t]|^\s|\s$|^#/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
   const table = () => [["id", "label"], ...rows()].map(row => row.map(quoted).join(",") + "\n").join("");
 
   const show = () => {
@@ -48,9 +50,10 @@
     byId("none").hidden = shown > 0;
     const counts = { yes: 0, no: 0, unsure: 0 };
     data.ids.forEach(id => { if (decisions.has(id)) counts[decisions.get(id).answer] += 1; });
-    const decided = counts.yes + counts.no + counts.unsure, labels = rows().length;
+    const decided = counts.yes + counts.no + counts.unsure, labels = rows().length, left = labelled().length - labels;
     byId("state").textContent = decided + " of " + cards.length + " decided: " + counts.yes + " yes, " + counts.no +
-      " no, " + counts.unsure + " unsure. " + shown + " shown. The CSV has " + labels + (labels === 1 ? " label." : " labels.");
+      " no, " + counts.unsure + " unsure. " + shown + " shown. The CSV has " + labels + (labels === 1 ? " label." : " labels.") +
+      (left ? " " + left + " more cannot be in it: a line break is in the id or the class." : "");
     byId("export").disabled = labels === 0;
   };
   const draw = number => {

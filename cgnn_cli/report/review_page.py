@@ -14,13 +14,17 @@ from cgnn_cli.report.neighbour_figure import to_svg
 from cgnn_cli.report.neighbourhood import class_colours, classes_shown, lay_out, points, said_of_drawing
 from cgnn_cli.report.page import slug, template
 from cgnn_cli.report.style import short
+from cgnn_cli.report.table import counted
 
 MOST_ROWS, LONGEST = 8, 200
 EDGES = {"to": "to it", "from": "from it", "both": "both ways", "none": "no edge"}
 
 
-def to_page(review: Review, dataset: str, model: str) -> str:
-    """One file that needs no other; every word of the user's is escaped, and only its own script may run."""
+def to_page(review: Review, dataset: str, model: str, updated: str | None = None) -> str:
+    """One file that needs no other; every word of the user's is escaped, and only its own script may run.
+
+    updated: the dataset that takes the decisions as labels, where there is one.
+    """
     from markupsafe import Markup
 
     script = files("cgnn_cli.report").joinpath("review.js").read_text(encoding="utf-8")
@@ -36,20 +40,21 @@ def to_page(review: Review, dataset: str, model: str) -> str:
         "search": [_search(reasons) for reasons in review.nodes],
         "file": f"decisions-{slug(dataset)}-{slug(review.about)}.csv",
     }
-    unlabelled = sum(reasons.label is None for reasons in review.nodes)
+    nodes, unlabelled = counted(len(cards), "node"), sum(reasons.label is None for reasons in review.nodes)
     first = {0: "All of them have a label", len(cards): "None of them has a label"}
-    known = first.get(unlabelled, f"The first {unlabelled:,} have no label")
+    some = "The first has no label" if unlabelled == 1 else f"The first {unlabelled:,} have no label"
+    known = first.get(unlabelled, some)
     shown = {name for reasons in review.nodes for name in classes_shown(reasons)}
     colours = class_colours(review.about, review.classes)
     return str(
         template("review.html", {}).render(
             title=f"{printable(dataset)}: which are {printable(review.about)}?",
-            lead=f"The {len(cards):,} nodes that {model} finds likeliest to be {printable(review.about)}. {known}.",
+            lead=f"The {nodes} that {model} finds likeliest to be {printable(review.about)}. {known}.",
             legend=[(printable(name), colour) for name, colour in colours.items() if name in shown],
             about=printable(review.about),
             others=list(map(printable, others)) if len(others) > 1 else [],
             cards=cards,
-            notes=_notes(review, dataset, model),
+            notes=_notes(review, model, updated),
             data=data,
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
@@ -74,7 +79,7 @@ def _card(number: int, reasons: Reasons) -> dict[str, Any]:
         "words": "" if reasons.hear or not shown else "This model takes no messages: neighbours play no part.",
         "columns": columns,
         "rows": [_row(reason, reasons.hear, amounts, timed) for reason in shown],
-        "rest": f"and {rest:,} further neighbours" if rest else "",
+        "rest": f"and {counted(rest, 'further neighbour')}" if rest else "",
         "svg": to_svg(lay_out(reasons, with_title=False), alone=False),
     }
 
@@ -100,12 +105,13 @@ def _search(reasons: Reasons) -> str:
     return " ".join([reasons.id, reasons.label or "", reasons.predicted, *around]).lower()
 
 
-def _notes(review: Review, dataset: str, model: str) -> list[str]:
+def _notes(review: Review, model: str, updated: str | None) -> list[str]:
     """The words below the cards."""
     hear = any(reasons.hear for reasons in review.nodes)
+    taken = f", which `cgnn data update {printable(updated)} --labels FILE` takes as labels" if updated else ""
     lines = [
-        f"Probabilities are the mean of {review.nodes[0].models if review.nodes else 0} trained models ({model}, "
-        f"run {review.train_key[:12]}).",
+        f"Probabilities are the mean of {counted(review.nodes[0].models if review.nodes else 0, 'trained model')} "
+        f"({model}, run {review.train_key[:12]}).",
         *(said_of_drawing(review.nodes[0], alone=False) if review.nodes else []),
     ]
     if hear:
@@ -115,7 +121,6 @@ def _notes(review: Review, dataset: str, model: str) -> list[str]:
         )
     lines += [
         "A class with a question mark is predicted, the others are known.",
-        "Decisions stay in this browser, for this run. Unsure is left out of the exported CSV, which "
-        f"`cgnn data update {printable(dataset)} --labels FILE` takes as labels.",
+        f"Decisions stay in this browser, for this run. Unsure is left out of the exported CSV{taken}.",
     ]
     return lines

@@ -23,6 +23,7 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#7
 MARKERS = "osD^vPX"
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 CLOSE, FEW_POWERS = 0.9, 2.2  # powers of ten that an axis spans: below these it needs marks between them
+NO_WIDTH = "\u200b"
 POINT = 1.28  # pixels of a page for a point of a drawing
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 INK, MUTED, GRID, PAPER = "#1b2733", "#5b6b7a", "#dde3e8", "#fdfefe"
@@ -136,13 +137,18 @@ def power_label(value: float, *, digits: bool) -> str:
 
 def line_look(number: int, label: str) -> dict[str, Any]:
     """How the line of this number is drawn."""
-    return {"color": PALETTE[number], "ls": DASHES[number % len(DASHES)], "lw": 1.8, "label": label}
+    return {"color": PALETTE[number], "ls": DASHES[number % len(DASHES)], "lw": 1.8, "label": _shown(label)}
 
 
 def mark_look(number: int, label: str) -> dict[str, Any]:
     """How the point of this number is drawn, with a bar for its deviation."""
     colour, marker = PALETTE[number % len(PALETTE)], MARKERS[number % len(MARKERS)]
-    return {"color": colour, "marker": marker, "ls": "none", "label": label, "markersize": 7, "capsize": 3}
+    return {"color": colour, "marker": marker, "ls": "none", "label": _shown(label), "markersize": 7, "capsize": 3}
+
+
+def _shown(label: str) -> str:
+    """A label that is in a legend: matplotlib leaves those out that begin with `_`, so here no character sees to it."""
+    return f"{NO_WIDTH}{label}" if label.startswith("_") else label
 
 
 def legend_below(drawing: Drawing, axes: Axes, columns: int) -> None:

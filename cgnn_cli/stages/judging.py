@@ -133,7 +133,10 @@ def model_doubts(part: str, metric: str, models: Sequence[Judged]) -> list[str]:
 
 
 def fit_doubts(told: Sequence[dict[str, Any]]) -> list[str]:
-    """Warnings of what the validation nodes show of fits, from their summaries; those of 0.1.0 do not tell."""
+    """Warnings of what the validation nodes show of fits, from their summaries; those of 0.1.0 do not tell.
+
+    A model that is right on every node is not doubted: there its part has one class where it predicts one.
+    """
     metric = str(told[0].get("metric", "accuracy"))
     models = [
         Judged(
@@ -143,7 +146,7 @@ def fit_doubts(told: Sequence[dict[str, Any]]) -> list[str]:
             each["predicted_classes"] == 1 and "threshold" not in each,
         )
         for each in told
-        if "base_rate" in each
+        if "base_rate" in each and each["validation_accuracy"] < 1
     ]
     said = model_doubts("validation", metric, models)
     if bound := [each["split"] for each in told if "temperature" in each and is_at_a_bound(each["temperature"])]:

@@ -87,7 +87,7 @@ def _metrics(graph: Graph, scores: Scores, config: TrainConfig, by_class: dict[s
 
 
 def doubts(graph: Graph, scores: Scores, config: TrainConfig) -> list[str]:
-    """Warnings of models that the test nodes show to be of no use."""
+    """Warnings of models that the test nodes show to be of no use; none of those that are right on every node."""
     reached = scores.summary["metrics"][config.metric]["per_split"]
     models = [
         Judged(
@@ -97,5 +97,6 @@ def doubts(graph: Graph, scores: Scores, config: TrainConfig) -> list[str]:
             bool(np.count_nonzero(confusion.sum(axis=0)) == 1),
         )
         for split, score, confusion in zip(scores.splits.tolist(), reached, scores.confusion, strict=True)
+        if np.trace(confusion) < confusion.sum()
     ]
     return model_doubts("test", config.metric, models)

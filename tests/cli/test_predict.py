@@ -151,7 +151,8 @@ def test_a_preset_finds_the_run_that_was_made_with_it(mine: FrontDoor) -> None:
 
 
 def test_a_run_that_is_missing_says_how_to_make_it(mine: FrontDoor) -> None:
-    assert "has no trained model (`cgnn run --dataset demo`" in mine.fails(4, "predict")
+    assert "has no trained model (`cgnn run --dataset mine`" in mine.fails(4, "predict"), "the only import"
+    assert "`cgnn run --dataset demo --store empty`" in mine.fails(4, "predict", "--store", "empty")
     assert "`cgnn run --dataset mine --split 1` makes it" in mine.fails(4, "predict", "--dataset", "mine", "--split", 1)
     key = trained(mine, "--split", 0)
     said = mine.fails(4, "predict", "--hidden", 7, "--no-tail", "--store", ".cgnn")
@@ -272,6 +273,36 @@ def test_labels_there_are_shown_and_tell_the_accuracy(mine: FrontDoor) -> None:
     assert f"accuracy on the {len(rows)} nodes with a label: {100 * right:.2f} %" in result.err
     found = no_more_trained(mine, "--run", key, "--dataset", "later")["summary"]
     assert (found["labelled"], found["accuracy"]) == (len(rows), right)
+
+
+def test_what_the_models_have_met_tells_nothing_of_accuracy(mine: FrontDoor) -> None:
+    key = trained(mine, "--model", "mlp", "--split", 0)
+    part = {row["id"]: row["part"] for row in own_rows(mine, key)}
+    Path("more.csv").write_text("id,label\nn000,odd\nn004,even\n")
+    mine.ok("data", "update", "mine", "--labels", "more.csv", "-q")
+    result = mine.ok("predict", "--run", key, "--dataset", "mine", "--output", "p.csv")
+    learnt = [name for name in part if part[name] in ("train", "val")]
+    rows = [row for row in rows_of() if row["label"] and row["id"] not in learnt]
+    assert {"n000", "n004"} < {row["id"] for row in rows}
+    right = sum(row["label"] == row["predicted"] for row in rows) / len(rows)
+    assert f"{len(learnt)} nodes with a label trained or validated these models: left out" in result.err
+    assert f"accuracy on the {len(rows)} other nodes with a label: {100 * right:.2f} %" in result.err
+    found = no_more_trained(mine, "--run", key, "--dataset", "mine")["summary"]
+    assert (found["labelled"], found["left_out"], found["accuracy"]) == (len(rows), len(learnt), right)
+
+
+def test_where_the_models_have_met_every_label_there_is_no_accuracy(mine: FrontDoor) -> None:
+    key = trained(mine, "--model", "mlp", "--split", 0)
+    met = [row for row in own_rows(mine, key) if row["part"] == "train"][:3]
+    write_graph("part")
+    Path("part-labels.csv").write_text("id,label\n" + "".join(f"{row['id']},{row['label']}\n" for row in met))
+    splits = [f"{row['id']},{part}" for row, part in zip(met, ("train", "val", "test"), strict=True)]
+    Path("part-splits.csv").write_text("id,split\n" + "\n".join(splits) + "\n")
+    tables = ("--labels", "part-labels.csv", "--features", "part-features.csv", "--splits", "part-splits.csv")
+    mine.ok("data", "import", "part", "--edges", "part-edges.csv", *tables, "-q")
+    result = mine.ok("predict", "--run", key, "--dataset", "part")
+    assert "3 nodes with a label trained or validated these models" in result.err
+    assert "accuracy on the" not in result.err
 
 
 @pytest.mark.parametrize("option", ["--label-walk", "--label-input"])

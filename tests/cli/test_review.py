@@ -64,6 +64,18 @@ def test_decisions_are_labels_again(accounts: FrontDoor) -> None:
     accounts.fails(2, "data", "import", "other", "--labels", "decisions.csv")
 
 
+def test_only_data_of_the_users_own_is_said_to_take_decisions(accounts: FrontDoor) -> None:
+    accounts.ok("run", "--dataset", "pay", "--split", 0, *LEARNING)
+    Path("decisions.csv").write_text("id,label\n<a0>,fraud\n")
+    accounts.ok("data", "update", "pay", "--labels", "decisions.csv", "-q")
+    assert "on pay@1" in accounts.ok("review", "--class", "fraud", "--top", 1).err
+    assert "`cgnn data update pay --labels FILE`" in Path("review.html").read_text(encoding="utf-8")
+    accounts.ok("run", "--dataset", "demo", "--split", 0, *LEARNING)
+    accounts.ok("review", "--class", "jazz", "--top", 1)
+    page = Path("review.html").read_text(encoding="utf-8")
+    assert "data update" not in page and "The 1 node that" in page
+
+
 def test_models_without_weights_and_without_messages(accounts: FrontDoor) -> None:
     accounts.ok("run", "--dataset", "pay", "--model", "mlp", "--split", 0, *LEARNING)
     accounts.ok("review", "--class", "ok", "--top", 2)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cgnn_cli.datasets.registry import own_name
 from tests.datasets.toy_benchmark import NOT_HAD, TOY, know_less, left_behind, write_toy
 from tests.front_door import FrontDoor
 
@@ -83,6 +84,11 @@ def test_the_graph_itself_is_kept_when_only_a_form_was_asked_for(cgnn: FrontDoor
     cgnn.ok("data", "show", "toy", "--undirected", "--mirror", mirror)
     assert cgnn.ok("rewire", "--dataset", "toy", "--offline", "--json").json["stages"][0]["cache"] == "hit"
     cgnn.ok("rewire", "--dataset", "toy", "--undirected", "--protocol", "random", "--offline")
+
+
+def test_names_of_imports_are_told_from_those_of_our_own() -> None:
+    names = ("mine", "mine@2", "mine@1+undirected", "demo", "demo+undirected", "cora-ml+standin")
+    assert [own_name(name) for name in names] == ["mine"] * 3 + [None] * 3
 
 
 def test_datasets_in_python(toy: Path, mirror: Path) -> None:

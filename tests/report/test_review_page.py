@@ -21,7 +21,7 @@ HOSTILE = (
     "x" * 300,
     "\u6f22\u5b57" * 30,
     " lead\nline\r\ttab\x1b[2J",
-    "__proto__",
+    "two\twords",
 )
 CLASSES = ("ok", "fraud")
 
@@ -111,9 +111,12 @@ def test_search_decisions_and_export(page: Path, tmp_path: Path) -> None:
     assert done["disabled"] and done["found"] == ["c8"] and done["none"] == [0, False]
     assert done["shown"] == ["c1", "c3", "c5", "c7"]
     assert done["state"].startswith("9 of 10 decided: 4 yes, 4 no, 1 unsure.")
+    assert done["state"].endswith("has 7 labels. 1 more cannot be in it: a line break is in the id or the class.")
+    assert '"two\twords",' in done["csv"]
     rows = list(csv.reader(io.StringIO(done["csv"], newline="")))
     assert rows[0] == ["id", "label"]
-    assert rows[1:] == [[name, ("fraud", "ok")[place % 2]] for place, name in enumerate(HOSTILE)]
+    expected = [[name, ("fraud", "ok")[place % 2]] for place, name in enumerate(HOSTILE) if "\n" not in name]
+    assert rows[1:] == expected
     assert again == {"csv": done["csv"], "kept": True}, "decisions are kept by the browser"
 
 

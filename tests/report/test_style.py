@@ -6,7 +6,17 @@ import pytest
 
 from cgnn_cli.report.run_names import label_runs
 from cgnn_cli.report.score_figures import draw_scores
-from cgnn_cli.report.style import PALETTE, THEMED, Picture, logarithmic, power_label, styled_drawing
+from cgnn_cli.report.style import (
+    PALETTE,
+    THEMED,
+    Picture,
+    legend_below,
+    line_look,
+    logarithmic,
+    mark_look,
+    power_label,
+    styled_drawing,
+)
 from tests.runs import make_run
 
 RUNS = [make_run([0.5, 0.7]), make_run([0.6, 0.8], model="mlp $x_1$ <b>")]
@@ -60,3 +70,12 @@ def test_a_logarithmic_axis_is_as_wide_as_its_values(values: tuple[float, float]
 def test_powers_of_ten() -> None:
     assert [power_label(10.0**k, digits=True) for k in (-2, 0, 3)] == ["0.01", "1", "1,000"]
     assert power_label(1e-12, digits=False) == "10⁻¹²"
+
+
+def test_a_name_that_begins_with_a_low_line_is_in_the_legend() -> None:
+    with styled_drawing(4, 3) as drawing:
+        axes = drawing.add_subplot()
+        axes.plot([1, 2], **line_look(0, "_private"))
+        axes.errorbar([1], [2], yerr=[1], **mark_look(1, "_other"))
+        legend_below(drawing, axes, 2)
+        assert [text.get_text()[1:] for text in drawing.legends[0].get_texts()] == ["_private", "_other"]

@@ -168,5 +168,6 @@ def _make_splits(
             reading.warnings.append(f"{lost:,} labelled node(s) have no time, and are in no split")
         return time_splits(labels, time, before, start, ratio, count, seed)
     if options.split_ratio is None:
-        reading.notes.append(f"no split option given: {count} random splits of 48/32/20 are used")
+        used = f"{count} random splits of 48/32/20 are used" if count != 1 else "1 random split of 48/32/20 is used"
+        reading.notes.append(f"no split option given: {used}")
     return ratio_splits(labels, ratio, count, seed)
