@@ -41,13 +41,14 @@ class Stopper:
 
     received: the first request to end, or else SIGUSR1. settled: how the process ends is decided, and signals change
     nothing any more. idle: there is nothing to clean up, so that a signal ends the process at once, with `code` if that
-    is decided.
+    is decided. workers: processes that end with this one.
     """
 
     def __init__(self) -> None:
         self.received: int | None = None
         self.holding = self.settled = self.idle = False
         self.code: int | None = None
+        self.workers: set[int] = set()
         self._noted_in_hold, self._interrupts = False, 0
 
     def install(self) -> None:
@@ -125,6 +126,9 @@ class Stopper:
         while interrupts < 2:
             interrupts += os.read(reader, 64).count(signal.SIGINT)
         time.sleep(CLEANING_SECONDS)
+        for worker in list(self.workers):  # which the main thread did not come to end
+            with contextlib.suppress(OSError):
+                os.kill(worker, signal.SIGKILL)
         self._end_at_once(INTERRUPTED)
 
     def _end_at_once(self, code: int) -> NoReturn:

@@ -112,6 +112,7 @@ class Pool:
             except subprocess.TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
+            self.runner.stopper.workers.discard(worker.process.pid)
         self.workers.clear()
         if "folder" in self.__dict__:
             shutil.rmtree(self.__dict__.pop("folder"), ignore_errors=True)
@@ -195,6 +196,7 @@ class Pool:
             command=sys.argv,
         )
         self.workers.append(worker)
+        runner.stopper.workers.add(process.pid)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
         return worker
 

@@ -33,7 +33,7 @@ def write_graph(name: str, order: Iterable[int] = range(COUNT), *, columns: int 
     tables = {
         "edges": ["source,target", *(f"{ids[a]},{ids[b]}" for a, b in links if a in ids and b in ids)],
         "labels": ["id,label", *(f"{ids[node]},{label}" for node, label in labels.items())],
-        "features": [",".join(["id", *"xyzuv"[:columns]])],
+        "features": [",".join(["id", *"pqruv"[:columns]])],
     }
     tables["features"] += [",".join([ids[node], *map(str, features[node].tolist())]) for node in ids]
     for kind, lines in tables.items():
