@@ -5,13 +5,17 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow clean
+.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow clean
 
 demo: .venv/installed
 	$(CGNN) run
 
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# from tables of payments to a page of suspects, three graphs: a ranking that is good enough, and what it is compared with
+payments: .venv/installed
+	$(BIN)/python -m tests.payments
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

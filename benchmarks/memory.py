@@ -48,7 +48,7 @@ STATUS, FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 EDGES = (10_000, 100_000, 1_000_000, 10_000_000)
 TINY = 400
 DEGREE = 8  # edges a node
-SHAPES = ("even", "skewed")
+SHAPES = ("even", "skewed", "bare")
 FEATURES, FILLED, CLASSES = 64, 0.1, 5
 IMPORTED_FEATURES = 16
 
@@ -125,9 +125,16 @@ MODELS: tuple[dict[str, Any], ...] = (
     {"model": "dirgnn", "variant": "gat"},
     {"model": "gcn", "degree_features": True},
     *({"model": "gcn", "encoding": name} for name in ("structural", "degrees", "adjacency", "head-start", "laplacian")),
+    {"model": "gcn", "encoding": "laplacian", "input_dropout": 0.5},
+    {"model": "mlp", "encoding": "laplacian", "encoding_size": 128},
+    {"model": "gcn", "feature_scaling": "standard", "input_dropout": 0.5},
+    {"model": "gcn", "metric": "average-precision", "class_weights": "balanced"},
     {"model": "gcn", "label_walk": True},
+    {"model": "gcn", "label_walk": True, "encoding": "laplacian"},
+    {"model": "gcn", "label_walk": True, "batch_nodes": 1024},
     {"model": "gcn", "calibrate": True},
     {"model": "absorption"},
+    {"model": "absorption", "walk_direction": "out", "death_rate": 0.05},
 )
 LARGEST = ({"model": "cgnn"}, {"model": "gcn"}, {"model": "gcn", "batch_nodes": 1024})
 CASES = (
@@ -136,6 +143,8 @@ CASES = (
     Case("rewire", rewire={"method": "teleport"}),
     Case("rewire", rewire={"method": "escape"}),
     Case("rewire", rewire={"walk": "symmetric"}),
+    Case("rewire", rewire={"method": "path"}),
+    Case("rewire", rewire={"method": "escape", "walk": "symmetric"}),
     Case("dilap"),
     Case("dilap", dilap={"form": "random-walk"}),
     Case("dilap", rewire={"method": "teleport"}),
@@ -150,6 +159,9 @@ CASES = (
     Case("commute", commute={"solver": "series", "proximity": "affinity"}),
     Case("commute", commute={"solver": "exact", "proximity": "affinity"}, most=40_000),
     Case("commute", commute={"proximity": "neighbours"}),
+    Case("commute", commute={"solver": "series", "proximity": "ratio", "scale": "median"}),
+    Case("commute", commute=solver("series", tolerance=0.001)),
+    Case("commute", commute=solver("series", verify=8)),
     Case("commute", rewire={"method": "teleport"}, commute=solver("series")),
     Case("commute", rewire={"method": "escape"}, commute={"solver": "series", "proximity": "affinity"}),
     Case("commute", rewire={"method": "escape"}, commute=solver("sketch", probes=8)),
@@ -170,14 +182,14 @@ WARM: set[str] = set()  # cases that this process has run
 
 
 def random_graph(edges: int, shape: str) -> Graph:
-    """A random graph with features, labels and a split; skewed: hubs, and dense features."""
+    """A random graph with features, labels and a split; skewed: hubs, and dense features; bare: hubs, and none."""
     generator = np.random.default_rng(edges)
     nodes = max(edges // DEGREE, 10)
     source, target = generator.integers(nodes, size=(2, edges))
     features: Any
-    if shape == "skewed":
+    if shape in ("skewed", "bare"):
         target = (nodes * generator.random(edges) ** 3).astype(np.int64)
-        features = generator.random((nodes, FEATURES), dtype=np.float32)
+        features = generator.random((nodes, FEATURES), dtype=np.float32) if shape == "skewed" else None
     else:
         filled = int(FILLED * FEATURES * nodes)
         places = generator.integers(nodes, size=filled), generator.integers(FEATURES, size=filled)
@@ -205,7 +217,8 @@ def stored_graph(store: Store, edges: int, shape: str) -> Step:
         runners.Runner(store, Silence()).obtain(step)
         note.write_text(step.config.content)
     content = GraphContent(note.read_text())
-    return Step(STAGES["graph"], content, {}, artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {}))
+    key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
+    return Step(STAGES["graph"], content, {}, key, features="none" if shape == "bare" else "own")
 
 
 @dataclass(frozen=True)
@@ -316,12 +329,12 @@ def label(case: Case, step: Step) -> str:
     return case.name.replace(case.stage, step.stage.name + kind, 1)
 
 
-def warm_up(case: Case) -> None:
+def warm_up(case: Case, shape: str) -> None:
     """Run a case on a tiny graph: what is loaded at first use is not measured."""
     with tempfile.TemporaryDirectory() as folder:
         store = Store(Path(folder))
         runner = runners.Runner(store, Silence())
-        for step in steps_of(case, stored_graph(store, TINY, "skewed")):
+        for step in steps_of(case, stored_graph(store, TINY, shape)):
             runner.obtain(step)
 
 
@@ -343,7 +356,7 @@ def in_this_process(store: Store, edges: int, shape: str, cases: tuple[Case, ...
     for case, number, name in list(missing(store, edges, shape, cases)):
         if case.name not in WARM:
             WARM.add(case.name)
-            warm_up(case)
+            warm_up(case, shape)
         step = steps_of(case, graph)[number]
         obtain_inputs(store, step)
         yield measure(name, partial(obtain, store, step))
@@ -394,7 +407,7 @@ def one(place: str) -> None:
     store, chosen = Store(Path(root)), CASES[case]
     step = steps_of(chosen, stored_graph(store, edges, shape))[number]
     obtain_inputs(store, step)
-    warm_up(chosen)
+    warm_up(chosen, shape)
     found = measure(label(chosen, step), partial(obtain, store, step))
     print(json.dumps([found.name, found.estimate, found.peak]))
 

@@ -13,6 +13,7 @@ from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.numerics.exact import exact_times
 from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.verify import compare, sample
+from cgnn_cli.report.table import counted
 from cgnn_cli.resources import allowed_cores
 
 SMALL_STEPS, LARGE_STEPS = (1, 2, 3, 4, 6, 8, 12), (1, 2, 3)
@@ -55,11 +56,13 @@ def _curves(
         return label, timed.seconds / unit, error or 0.0
 
     found: dict[str, Points] = {
-        "series": [point(f"K={count}", CommuteConfig(solver="series", steps=count)) for count in steps if count > 1],
-        "series, no tail": [
-            point(f"K={count}", CommuteConfig(solver="series", steps=count, tail=False)) for count in steps
+        "series": [
+            point(counted(count, "step"), CommuteConfig(solver="series", steps=count)) for count in steps if count > 1
         ],
-        "sketch": [point(f"{count} probes", CommuteConfig(solver="sketch", probes=count)) for count in probes],
+        "series, no tail": [
+            point(counted(count, "step"), CommuteConfig(solver="series", steps=count, tail=False)) for count in steps
+        ],
+        "sketch": [point(counted(count, "probe"), CommuteConfig(solver="sketch", probes=count)) for count in probes],
         "svd": [point("rank 5", CommuteConfig(solver="svd"))],
         "pi-only": [point("", CommuteConfig(solver="pi-only"))],
     }

@@ -138,7 +138,7 @@ def _hear_out(process: subprocess.Popen[bytes], tell: Tell) -> bool:
     for line in _lines(process):
         said: dict[str, Any] = json.loads(line) if line else {}
         if "failed" in said:
-            _fail(said["failed"], said["message"])
+            raise_again(said["failed"], said["message"])
         if "done" in said:
             return True
         expected, latest = said.get("expect", expected), said.get("progress", latest)
@@ -165,8 +165,8 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         yield from lines
 
 
-def _fail(kind: str, message: str) -> None:
-    """Raise what was raised in the process."""
+def raise_again(kind: str, message: str) -> None:
+    """Raise what was raised in another process."""
     if kind == "NumericalError":
         raise NumericalError(message)
     if kind == "MemoryError":

@@ -16,7 +16,7 @@ from cgnn_cli.resources import parse_bytes
 from cgnn_cli.solver_table import PAPER_RANK, PARTS_STEPS, SOLVERS, describe_solvers, solver_names, solvers_with
 
 LARGEST_SEED = 2**32 - 1
-Encoding = Literal["auto", "none", "structural", "degrees", "laplacian", "head-start", "adjacency"]
+Encoding = Literal["auto", "none", "structural", "roles", "degrees", "laplacian", "head-start", "adjacency"]
 Metric = Literal["accuracy", "macro-f1", "balanced-accuracy", "auc", "average-precision"]
 METRICS: dict[str, str] = {  # with their names in words
     "accuracy": "accuracy",
@@ -31,6 +31,8 @@ CLOSENESS = ("affinity", "neighbours")  # proximities of what grows with closene
 UNSCALED = (*CLOSENESS, "none")  # proximities without a scale
 ENCODING_SIZES = {"laplacian": 64, "head-start": 32, "adjacency": 32}  # of those that have one
 WALK_OPTIONS = ("label_walk", "walk_direction", "death_rate")
+FEATURE_NAMES = "feature_names"  # in a graph's summary, the titles of the columns of features, where they have some
+CLUSTER = re.compile(r"(?:tcp|tls)://[^/\s]+:[0-9]+|local:[1-9][0-9]*|.+\.toml")
 STRUCTURAL_NOTE = "no features given: structural ones are used"
 
 
@@ -142,7 +144,7 @@ class GraphConfig(StageConfig):
     undirected: bool = option(False, "Symmetrise the graph, the paper's second setting: every edge goes both ways.")
     protocol: Literal["default", "published", "per-class", "per-class-1020", "random"] = option(
         "default",
-        "Splits. published: those stored upstream. per-class: 20 a class, 500 to validate, seeds 0 to 9. "
+        "Splits. published: those stored upstream. per-class: 20 of each class train, 500 validate, seeds 0 to 9. "
         "per-class-1020: the same, seed 1020 only. random: ten of 48/32/20. default: the dataset's own.",
     )
     featureless: bool = option(False, "Leave the graph's own features out.")
@@ -219,7 +221,7 @@ class CommuteConfig(StageConfig):
     )
     tail: bool = option(True, "series: add what the left-out steps of a geometric series would add.")
     probes: int = option(64, "sketch: number of random probes.", minimum=2)
-    verify: int = option(0, "Measure the error on so many random edges by exact solves.", minimum=0)
+    verify: int = option(0, "Measure the error on this many random edges by exact solves.", minimum=0)
     proximity: Literal["exp", "inverse", "ratio", "affinity", "neighbours", "none"] = option(
         "exp",
         "exp: exp(-(c - row minimum)/scale). inverse: (row minimum/c)^(1/scale). "
@@ -314,7 +316,11 @@ class TrainConfig(StageConfig):
     learns: ClassVar[bool] = True
     share_in_use: ClassVar[float] = 1.0
 
-    model: str = option(dataclasses.MISSING, "Model to train; `cgnn models` lists and describes them.", metavar="NAME")
+    model: str = option(
+        dataclasses.MISSING,
+        "Model to train; `cgnn models` lists them, `cgnn models NAME` explains the options of one.",
+        metavar="NAME",
+    )
     direction: Literal["auto", "out", "in", "both", "undirected"] = option(
         "auto", "Neighbours whose messages a node takes; `cgnn models` says what each model can do. auto: its own."
     )
@@ -322,7 +328,7 @@ class TrainConfig(StageConfig):
     weight_decay: float = option(5e-4, "Weight decay.", minimum=0)
     epochs: int = option(1000, "Maximum number of epochs.", minimum=1)
     patience: int = option(
-        100, "Stop after so many epochs without a better one (--metric on validation nodes, then loss).", minimum=1
+        100, "Stop after this many epochs without a better one (--metric on validation nodes, then loss).", minimum=1
     )
     metric: Metric = option(
         "accuracy",
@@ -361,9 +367,9 @@ class TrainConfig(StageConfig):
     encoding: Encoding = option(
         "auto",
         "Columns of a node's place in the graph, beside its features or for want of any. structural: degrees, PageRank "
-        "and returns. degrees: of the node and its neighbours. laplacian: eigenvectors. head-start: times of a walk to "
-        "and from landmarks. adjacency: ways of one and two steps to and from them. auto: laplacian for a graph that "
-        "has no features, none otherwise.",
+        "and returns. roles: the same as normal quantiles. degrees: of the node and its neighbours. laplacian: "
+        "eigenvectors. head-start: times of a walk to and from landmarks. adjacency: ways of one and two steps to and "
+        "from them. auto: laplacian for a graph that has no features, none otherwise.",
     )
     encoding_size: int | None = option(
         None,
@@ -564,6 +570,11 @@ class ComputeConfig(StageConfig):
     jobs: int = option(
         1, "Splits that are trained at the same time, each in a process of its own; 0: as many as cores.", minimum=0
     )
+    cluster: str | None = option(
+        None,
+        "Train on the workers of a dask cluster instead: tcp://HOST:PORT, local:N, or a file like slurm.toml.",
+        metavar="CLUSTER",
+    )
     memory_limit: str = option(
         "auto", "Memory that may be used, like 12G. auto: what the machine, its control group, ulimit and Slurm allow."
     )
@@ -581,6 +592,11 @@ class ComputeConfig(StageConfig):
             raise UsageError(f"--device {self.device} is not a device", "use auto, cpu, cuda or cuda:0")
         if self.memory_limit != "auto":
             parse_bytes(self.memory_limit)
+        if self.cluster is not None and not CLUSTER.fullmatch(self.cluster):
+            raise UsageError(
+                f"--cluster {self.cluster} is not a cluster",
+                "write tcp://HOST:PORT for a scheduler that runs, local:2 for two workers here, or name a .toml file",
+            )
 
 
 CONFIGS: dict[str, type[StageConfig]] = {

@@ -25,6 +25,10 @@ class UsageError(CgnnError):
     meaning = "wrong use: an unknown option, a value out of range, options that contradict each other"
 
 
+class ClusterError(UsageError):
+    """A cluster that cannot be reached, or whose workers could not do the work."""
+
+
 class DataError(CgnnError):
     exit_code = 3
     meaning = "bad data: an input file that cannot be read, or a graph that the stage cannot work on"
@@ -55,7 +59,7 @@ class BusyError(CgnnError):
 
 class ResourceError(CgnnError):
     exit_code = 7
-    meaning = "not enough memory or disk, or a store that cannot be read or written"
+    meaning = "not enough memory or disk, a store that cannot be read or written, or a rank of torchrun that is lost"
 
 
 class NumericalError(CgnnError):

@@ -8,7 +8,7 @@ Each type knows how to become the elements of an artifact and back; none of them
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -44,6 +44,16 @@ def texts(names: np.ndarray) -> np.ndarray:
     return np.array([name.decode() for name in names.tolist()], dtype=object)
 
 
+def column_order(wanted: Sequence[str] | None, found: Sequence[str] | None, where: str) -> list[int] | None:
+    """Where columns of features are among those found, by their titles; None where they stand so, or have none."""
+    if not wanted or not found or list(wanted) == list(found):
+        return None
+    if missing := [name for name in wanted if name not in found]:
+        names = ", ".join(repr(name) for name in missing[:3]) + (", ..." if len(missing) > 3 else "")
+        raise DataError(f"{where} has no column of features {names}", "import it with the same columns")
+    return [list(found).index(name) for name in wanted]
+
+
 @dataclass(frozen=True, kw_only=True)
 class StageData:
     """Base of the types below. `summary` holds figures and notes about the data, and is not an element."""
@@ -70,6 +80,7 @@ class Graph(StageData):
     labels: class index of every node, -1 where unknown; class_names: their names.
     node_ids: the user's ids; absent where they are 0..N-1.
     splits: one row a split; 0 unused, 1 train, 2 validation, 3 test.
+    times: when each node was first there, NaN where that is not known; only where splits are by a date.
     """
 
     adjacency: csr_array
@@ -78,6 +89,7 @@ class Graph(StageData):
     class_names: np.ndarray | None = None
     node_ids: np.ndarray | None = None
     splits: np.ndarray | None = None
+    times: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         count = self.node_count
@@ -85,7 +97,7 @@ class Graph(StageData):
             raise DataError(f"the adjacency matrix has shape {self.adjacency.shape}, which is not square")
         if count == 0:
             raise DataError("the graph has no nodes")
-        for name in ("features", "labels", "node_ids"):
+        for name in ("features", "labels", "node_ids", "times"):
             value = getattr(self, name)
             if value is not None and value.shape[0] != count:
                 raise DataError(f"{name} has {value.shape[0]} rows, but the graph has {count} nodes")

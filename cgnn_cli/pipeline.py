@@ -84,9 +84,11 @@ class Stage:
     compute: calls the stage's function in its `module`; graphs have none, as datasets make them. The module is imported
     before the clock starts, so that recorded seconds are those of the computation.
     settings: the section of the configuration with its options; after: the stage that its command goes on from.
-    help, example: those of its command, if it has one; compute_options: those it reads of how to compute.
+    help, example: those of its command, if it has one; common: the options that its help shows first;
+    compute_options: those it reads of how to compute.
     columns: the function of artifact_tables.py that makes its table.
     resumable: whether it saves its state when it is asked to stop, and goes on from there; others are just ended.
+    over_ranks: whether the ranks of torchrun share the work of it, or what is short enough for one of them.
     memory, disk: estimates of what it needs, in bytes; relief: what to do where that is too much.
     in_workers: whether several are obtained at the same time; sent: the configuration that a worker is told.
     shared: whether workers share its arrays. cold: whether its seconds count among those of a run from nothing.
@@ -104,8 +106,10 @@ class Stage:
     after: str = ""
     help: str = ""
     example: str = ""
+    common: str = ""
     compute_options: tuple[str, ...] = ("compute",)
     resumable: Callable[[Any], bool] = lambda config: False
+    over_ranks: Callable[[Any], bool] = lambda config: True
     memory: Callable[[Inputs, Any, ComputeConfig], int] | None = None
     disk: Callable[[Inputs, Any], int] | None = None
     relief: str = "use a machine with more memory"
@@ -163,6 +167,7 @@ STAGES: dict[str, Stage] = {
             after="graph",
             help="Rewire a digraph so that its random walk is irreducible.",
             example="cgnn rewire --dataset demo",
+            common="--dataset --undirected --method --walk --dry-run --json",
             compute_options=("compute.memory_limit",),
             memory=estimates.rewire_memory,
             disk=estimates.rewire_disk,
@@ -180,6 +185,7 @@ STAGES: dict[str, Stage] = {
             after="rewire",
             help="Transition matrix, Perron vector and digraph Laplacian of the rewired graph.",
             example="cgnn dilap --dataset demo --form incidence",
+            common="--dataset --input --method --form --kemeny --dry-run --json",
             compute_options=("compute.memory_limit",),
             memory=estimates.dilap_memory,
             disk=estimates.dilap_disk,
@@ -197,8 +203,10 @@ STAGES: dict[str, Stage] = {
             after="dilap",
             help="Hitting times, commute times and weights on the edges of the graph.",
             example="cgnn commute --dataset demo --rank 5",
+            common="--dataset --input --solver --rank --steps --proximity --scale --verify --top --pairs --dry-run",
             compute_options=("compute.snapshot_seconds", "compute.threads", "compute.memory_limit"),
             resumable=lambda config: SOLVERS[config.solver].resumable,
+            over_ranks=lambda config: SOLVERS[config.solver].over_ranks,
             memory=estimates.commute_memory,
             disk=estimates.commute_disk,
             relief="--solver pi-only needs least, series and svd little, and exact is dense",
@@ -230,6 +238,7 @@ STAGES: dict[str, Stage] = {
             _fit,
             module="cgnn_cli.stages.train",
             resumable=lambda config: bool(config.train.learns),
+            over_ranks=lambda config: not config.train.learns,
             memory=estimates.fit_memory,
             relief="use fewer --layers, a smaller --hidden, or --batch-nodes where the model has it",
             in_workers=True,
@@ -248,6 +257,8 @@ STAGES: dict[str, Stage] = {
             after="commute",
             help="Train a model on every split; takes the newest commute artifact if no dataset is named.",
             example="cgnn train --layers 2 --hidden 64",
+            common="--dataset --input --preset --split --model --layers --hidden --dropout --lr --epochs --patience "
+            "--metric --class-weights --jobs --device --dry-run",
             memory=estimates.train_memory,
             sent=CheckpointConfig,
             is_result=True,
@@ -264,6 +275,8 @@ STAGES: dict[str, Stage] = {
             after="train",
             help="Score a trained model on the test nodes of its splits.",
             example="cgnn eval --dataset demo --json",
+            common="--dataset --input --preset --split --model --layers --hidden --dropout --lr --epochs --metric "
+            "--calibrate --jobs --device --dry-run --json",
             in_workers=True,
             sent=ScoresConfig,
             is_result=True,
@@ -306,7 +319,8 @@ def parts_in(inputs: dict[str, Any], stage: str) -> dict[str, Any]:
 class Step:
     """One artifact of a plan: computed from `inputs`, or given as a file, or made by a dataset.
 
-    features: of a graph, where its features come from.
+    features: of a graph, where its features come from. titles: those of their columns as the dataset that was named has
+    them, none if it has none; None where no dataset was named.
     """
 
     stage: Stage
@@ -316,6 +330,7 @@ class Step:
     file: Path | None = None
     make: Callable[[], StageData] | None = field(default=None, compare=False)
     features: str = field(default="own", compare=False)
+    titles: tuple[str, ...] | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, stage: str, config: Any, inputs: dict[str, Step]) -> Step:
@@ -330,6 +345,16 @@ class Step:
         keys = {role: step.key for role, step in self.inputs.items()}
         known = self.config is not None and bool(self.inputs)
         return known and self.key == artifact_key(self.stage.name, self.stage.algorithm, self.config.to_dict(), keys)
+
+    @property
+    def split(self) -> int | None:
+        """The split that it is of, if it is of one."""
+        return getattr(self.config, "split", None)
+
+    @property
+    def title(self) -> str:
+        """What it is called where it is told of: its stage, and its split if it is of one."""
+        return self.stage.name if self.split is None else f"{self.stage.name} split {self.split}"
 
     @cached_property
     def lineage(self) -> tuple[Step, ...]:

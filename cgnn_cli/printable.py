@@ -23,3 +23,9 @@ def _escape(character: str) -> str:
 def printable_json(text: str) -> str:
     """JSON whose texts hold no such character, and still mean the same."""
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def signed_text(value: float, digits: int = 2) -> str:
+    """A difference with its sign; what is nothing when rounded has none, and is no -0.00."""
+    text = f"{value:+z.{digits}f}"
+    return text[1:] if not float(text) else text

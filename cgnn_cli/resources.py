@@ -136,8 +136,13 @@ def allowed_cores(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def thread_count(asked: int | None, default: int) -> int:
-    """Threads to use: what was asked for, or else the default; 0 stands for all that the job may use."""
-    return (default if asked is None else asked) or allowed_cores()
+    """Threads to use: what was asked for, or else the default; 0 stands for all that the job may use.
+
+    The ranks of torchrun on one machine share its cores.
+    """
+    return (default if asked is None else asked) or max(
+        1, allowed_cores() // (_number(os.environ, "LOCAL_WORLD_SIZE") or 1)
+    )
 
 
 def free_disk(folder: Path) -> int:

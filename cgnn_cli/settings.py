@@ -1,4 +1,4 @@
-"""Settings: flags over `--set` over environment over file over preset over default, each value with its origin.
+"""Settings: flags over `--set` over preset over environment over file over default, each value with its origin.
 
     cgnn.toml          [train]        lr = 0.01
     environment        CGNN_TRAIN_LR=0.01
@@ -22,12 +22,14 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
-from cgnn_cli.configs import SECTIONS, CommuteConfig, Facts, StageConfig, TrainConfig, option_name
+from cgnn_cli.configs import SECTIONS, CommuteConfig, Facts, GraphConfig, StageConfig, TrainConfig, option_name
+from cgnn_cli.datasets.registry import form_name
 from cgnn_cli.errors import UsageError
 from cgnn_cli.extensions import load_extensions
 from cgnn_cli.models.model_table import LISTENERS, MODELS, train_config
 from cgnn_cli.operators.operator_table import uses_weights
 from cgnn_cli.pipeline import BEFORE_TRAINING
+from cgnn_cli.presets.lookup import Row
 from cgnn_cli.presets.lookup import preset as preset_row
 from cgnn_cli.resources import settings_text
 
@@ -97,6 +99,16 @@ def _add_model(model: type[TrainConfig]) -> None:
     KEYS["train.model"] = dataclasses.replace(choice, kind=Literal[names], default=names[0])
 
 
+def models_by_option() -> dict[str, list[str]]:
+    """The models that declare each option of a training that not all models have."""
+    common, found = {item.name for item in dataclasses.fields(TrainConfig)}, dict[str, list[str]]()
+    for name, model in MODELS.items():
+        for item in dataclasses.fields(model):
+            if item.name not in common:
+                found.setdefault(item.name, []).append(name)
+    return found
+
+
 _add([Key("", "store", str, DEFAULT_STORE), Key("", "dataset", str, None)])
 for _section in SECTIONS.values():
     _add(_keys(_section))
@@ -108,7 +120,7 @@ LISTENERS.append(_add_model)
 class Settings:
     """The values in force for one call; those of a `point` of a sweep hold in any case.
 
-    row: the settings of the preset, where they are not looked up by its name.
+    row: the preset's, where it is not looked up by its name. notes: what a preset does that its user may not expect.
     """
 
     def __init__(
@@ -119,7 +131,7 @@ class Settings:
         environment: Mapping[str, str] = os.environ,
         preset: str | None = None,
         point: Mapping[str, Any] | None = None,
-        row: Mapping[str, Any] | None = None,
+        row: Row | None = None,
     ) -> None:
         load_extensions()
         self.values = {path: Resolved(key.default) for path, key in KEYS.items()}
@@ -135,16 +147,48 @@ class Settings:
         for path, value in (point or {}).items():
             self.values[path] = Resolved(checked(known_key(path, "sweep"), value, "sweep"), "sweep")
             self.given.add(path)
-        self.preset, origin = preset, f"preset {preset}"
-        if row is None:
-            row = preset_row(preset, self.value("dataset"), self.value("train.model")) if preset is not None else {}
-        model = self.values["train.model"]
-        if model.origin != "default" and row.get("train.model", model.value) != model.value:
-            raise UsageError(f"the {origin} is for {row['train.model']}, not for {model.value}", "leave the model out")
-        for path, raw in row.items():
-            key = known_key(path, origin)
-            if self.values[path].origin == "default":
-                self.values[path] = Resolved(checked(key, raw, origin), origin)
+        self.preset, self.notes = preset, list[str]()
+        if preset is not None:
+            dataset = self.value("dataset")
+            found = row or preset_row(preset, dataset, self.value("train.model"), self.form(dataset) if dataset else "")
+            self._take(found)
+            if found.search and row is None:
+                self._compare_forms(dataset, found)
+
+    def _take(self, row: Row) -> None:
+        """The row of a preset over file and environment; one that a search found replaces all they say of its stages.
+
+        Such a row has all that its training reads, and leaves out what others would read: that has its default then.
+        """
+        origin, model = f"preset {self.preset}", self.value("train.model")
+        if "train.model" in self.given and row.settings.get("train.model", model) != model:
+            raise UsageError(
+                f"the {origin} is for {row.settings['train.model']}, not for {model}", "leave the model out"
+            )
+        taken = {path: checked(known_key(path, origin), raw, origin) for path, raw in row.settings.items()}
+        stages = {path.partition(".")[0] for path in taken} - {"graph"} if row.search else set()
+        rest = {path for path, key in KEYS.items() if key.section in stages} - taken.keys() - {"train.model"}
+        before = {path: self.values[path] for path in KEYS if path in rest | taken.keys() and path not in self.given}
+        self.values |= {
+            path: Resolved(taken[path], origin) if path in taken else Resolved(KEYS[path].default) for path in before
+        }
+        lost = [path for path, was in before.items() if was.origin != "default" and was.value != self.value(path)]
+        if lost:
+            told = ", ".join(f"{path} ({before[path].origin})" for path in lost)
+            self.notes.append(f"the {origin} takes the place of {told}")
+
+    def _compare_forms(self, dataset: str, row: Row) -> None:
+        """Note where a row that was found by a search is taken for another form of the graph."""
+        own = {path.partition(".")[2]: value for path, value in row.settings.items() if path.startswith("graph.")}
+        searched, here = form_name(dataset, GraphConfig(**own)), self.form(dataset)
+        if searched != here:
+            self.notes.append(f"the preset {self.preset} was found on {searched}, and this is {here}")
+
+    def form(self, dataset: str) -> str:
+        """The name of a dataset in the form that is asked for."""
+        form = self.config("graph")
+        assert isinstance(form, GraphConfig)
+        return form_name(dataset, form)
 
     @classmethod
     def of(cls, values: Mapping[str, Any], place: str) -> Settings:
@@ -152,7 +196,7 @@ class Settings:
         settings = cls.__new__(cls)
         settings.values = {path: Resolved(key.default) for path, key in KEYS.items()}
         settings.given = {path for path, value in values.items() if value is not None}
-        settings.preset = None
+        settings.preset, settings.notes = None, []
         for path in settings.given:
             settings.values[path] = Resolved(checked(known_key(path, place), values[path], place), place)
         return settings
@@ -188,6 +232,10 @@ class Settings:
         """The settings of some sections that were set anywhere, and so have not their default for want of another."""
         own = (path for path, key in KEYS.items() if key.section in sections)
         return {path: self.value(path) for path in own if self.values[path].origin != "default"}
+
+    def by_preset(self) -> set[str]:
+        """The settings that come from the preset."""
+        return {path for path, value in self.values.items() if value.origin == f"preset {self.preset}"}
 
     def given_in(self, section: str) -> list[str]:
         """The keys of a section that were given on the command line."""

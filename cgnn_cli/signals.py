@@ -25,7 +25,7 @@ from cgnn_cli.errors import INTERRUPTED, TERMINATED, StoppedEarly
 ENDING = {signal.SIGINT: INTERRUPTED, signal.SIGTERM: TERMINATED}
 MEANING = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 CLEANING_SECONDS = 0.5  # what the clean-up after a second Ctrl-C may take
-SHOW_CURSOR = b"\x1b[?25h"
+CLEAR_LINE = b"\r\x1b[2K\x1b[?25h"  # and take the line of progress away
 
 
 class Terminated(BaseException):
@@ -41,15 +41,15 @@ class Stopper:
 
     received: the first request to end, or else SIGUSR1. settled: how the process ends is decided, and signals change
     nothing any more. idle: there is nothing to clean up, so that a signal ends the process at once, with `code` if that
-    is decided. workers: processes that end with this one.
+    is decided. unended: whether a line of a log waits for its end. workers: processes that end with this one.
     """
 
     def __init__(self) -> None:
         self.received: int | None = None
-        self.holding = self.settled = self.idle = False
+        self.holding = self.settled = self.idle = self.unended = False
         self.code: int | None = None
         self.workers: set[int] = set()
-        self._noted_in_hold, self._interrupts = False, 0
+        self._noted_in_hold, self._in_one_piece, self._interrupts = False, False, 0
 
     def install(self) -> None:
         for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
@@ -86,6 +86,17 @@ class Stopper:
         finally:
             self.holding = before
 
+    @contextlib.contextmanager
+    def in_one_piece(self) -> Iterator[None]:
+        """Put off what a signal raises to the end of something short that may not be cut in two."""
+        before, self._in_one_piece = self._in_one_piece, True
+        try:
+            yield
+        finally:
+            self._in_one_piece = before
+        if not (before or self.holding):
+            self.hear()
+
     def requested(self) -> bool:
         """Whether a computation that saves its state is to stop."""
         return self.received is not None
@@ -114,7 +125,7 @@ class Stopper:
             return
         if self.idle:
             self._end_at_once(ENDING[signal.Signals(number)])
-        if not self.settled and (not self.holding or self._interrupts > 1):
+        if not (self.settled or self._in_one_piece) and (not self.holding or self._interrupts > 1):
             raise Interrupted if number == signal.SIGINT else Terminated
 
     def _end_at_the_second(self, reader: int) -> None:
@@ -134,10 +145,10 @@ class Stopper:
     def _end_at_once(self, code: int) -> NoReturn:
         """End the process without any clean-up."""
         with contextlib.suppress(OSError):
-            if os.isatty(2):  # a progress bar hides the cursor
-                os.write(2, SHOW_CURSOR)
+            if os.isatty(2):  # a line of progress hides the cursor
+                os.write(2, CLEAR_LINE)
             if self.code is None and not self.settled:
-                os.write(2, f"error: {MEANING[code]}\n".encode())
+                os.write(2, b"\n" * self.unended + f"error: {MEANING[code]}\n".encode())
         os._exit(code if self.code is None else self.code)
 
 

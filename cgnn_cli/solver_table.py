@@ -39,8 +39,9 @@ class Solver:
     options: those of CommuteConfig that it reads; no others go into a key. steps: how many it sums by default.
     true_times: expected steps, not scores. only_pi: c = 1/pi_i + 1/pi_j, so that `--proximity ratio` has nothing to
     weigh. parts: it tells what c is made of. memory: bytes beside the arrays over the edges. resumable: it saves its
-    state when it is asked to stop.
-    remedy: what makes its times better.
+    state when it is asked to stop. over_ranks: the ranks of torchrun share its work.
+    remedy: what makes its times better. caveat: what they are not; a note of the artifact, which is told when it is
+    made, and not to those who name the `--rank` themselves.
     most_nodes, quick_nodes: of graphs that it fits, and of those that it is done with in half a minute; None: any.
     """
 
@@ -53,7 +54,9 @@ class Solver:
     parts: bool = False
     memory: Callable[[WalkSize, Any], int] = lambda size, config: 0
     resumable: bool = False
+    over_ranks: bool = True
     remedy: str = ""
+    caveat: str = ""
     most_nodes: int | None = None
     quick_nodes: int | None = None
 
@@ -79,11 +82,17 @@ def _exact_memory(size: WalkSize, config: Any) -> int:
 def _series_memory(size: WalkSize, config: Any) -> int:
     """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread.
 
-    Beside them are two parts of c.
+    Beside them are two parts of c. Before all, a tolerance solves for sampled pairs, on a small walk by a dense matrix.
     """
+    from cgnn_cli.numerics.exact import dense_bytes
+    from cgnn_cli.numerics.pair_times import dense_pays
+    from cgnn_cli.numerics.verify import SAMPLED
+
+    sampled = dense_bytes(size.states) if config.tolerance is not None and dense_pays(size.states, 2 * SAMPLED) else 0
     blocks = min(_blocks_of_rows(size, config.step_count), size.memory)
     lazy = 0 if size.waits else 2 * 12 * (size.steps + size.states)
-    return int(lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 16 * size.edges + 80 * size.states)
+    series = lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 16 * size.edges + 80 * size.states
+    return int(max(series, sampled))
 
 
 def _blocks_of_rows(size: WalkSize, steps: int) -> float:
@@ -111,7 +120,12 @@ def _sketch_memory(size: WalkSize, config: Any) -> int:
 
 SOLVERS: dict[str, Solver] = {
     "svd": Solver(
-        "the paper's rank-truncated scores", "cgnn_cli.solvers.svd", ("rank", "solver_seed"), memory=_svd_memory
+        "the paper's rank-truncated scores",
+        "cgnn_cli.solvers.svd",
+        ("rank", "solver_seed"),
+        memory=_svd_memory,
+        caveat="svd gives the paper's rank-{rank} truncation scores, not expected steps; `--solver series` gives true "
+        "commute times, and `--verify 64` measures the error of any solver",
     ),
     # Its own module judges whether the dense matrix fits, and tries a sparse factorisation where it does not.
     "exact": Solver(
@@ -120,6 +134,7 @@ SOLVERS: dict[str, Solver] = {
         true_times=True,
         parts=True,
         memory=_exact_memory,
+        over_ranks=False,
         most_nodes=20_000,
         quick_nodes=5_500,
     ),
@@ -164,6 +179,11 @@ def exact_or_series(nodes: int, *, quickly: bool = False) -> str:
     exact = SOLVERS["exact"]
     most = exact.quick_nodes if quickly else exact.most_nodes
     return "exact" if most is None or nodes <= most else "series"
+
+
+def caveat_of(solver: str, summary: dict[str, Any]) -> str:
+    """The note of commute times by a solver on what they are not, by their summary; empty where there is none."""
+    return SOLVERS[solver].caveat.format(rank=summary.get("rank")) if solver in SOLVERS else ""
 
 
 def missing_parts(solver: str, summary: dict[str, Any], elements: Container[str]) -> str:

@@ -16,16 +16,23 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import CONFIGS, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
+from cgnn_cli.configs import CONFIGS, FEATURE_NAMES, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
 from cgnn_cli.errors import DataError, NumericalError, ResourceError, UpstreamError, UsageError
 from cgnn_cli.execution.given import newest_run
 from cgnn_cli.execution.results import Run, Runs, search_of
-from cgnn_cli.execution.runner import Reporter, Runner
+from cgnn_cli.execution.runner import Reporter, Runner, Silence
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
 from cgnn_cli.pipeline import Step, moved_to, plan
 from cgnn_cli.presets.chosen import chosen_row
-from cgnn_cli.resources import ASKED_LIMIT, LEAST_TORCH_SPACE, check_address_space, memory_limit, thread_count
+from cgnn_cli.resources import (
+    ASKED_LIMIT,
+    LEAST_TORCH_SPACE,
+    check_address_space,
+    check_memory,
+    memory_limit,
+    thread_count,
+)
 from cgnn_cli.settings import Settings
 from cgnn_cli.signals import Stopper
 from cgnn_cli.solver_table import missing_parts
@@ -42,23 +49,13 @@ if TYPE_CHECKING:
     from cgnn_cli.analysis.prediction import Predictions
     from cgnn_cli.analysis.reasons import Reasoning, Reasons, Review
     from cgnn_cli.datasets.upstream.locating import Listener
-    from cgnn_cli.graph import CommuteTimes, Dilap
+    from cgnn_cli.graph import CommuteTimes, Dilap, Graph
     from cgnn_cli.numerics.fundamental import Fundamental
     from cgnn_cli.numerics.pair_times import PairTimes
     from cgnn_cli.report.content import Report
     from cgnn_cli.tuning.search import Tuned
 
 MOST_LEFT_OUT = 50  # neighbours of a node that are left out in turn
-
-
-class Silence:
-    """A reporter that tells nobody."""
-
-    def stage_done(self, header: Header, *, hit: bool) -> None:
-        """An artifact is there."""
-
-    def progress(self, done: int, total: int, message: str) -> None:
-        """A computation goes on."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +101,11 @@ class Workspace:
     @cached_property
     def scheduler(self) -> Scheduler:
         return Scheduler(self.runner, self.datasets())
+
+    def close(self) -> None:
+        """End what outlives a call: the connection to a cluster, and a cluster that was started for it."""
+        if "scheduler" in self.__dict__:
+            self.scheduler.engine.close()
 
     def datasets(self, *, dry_run: bool = False) -> Datasets:
         """The datasets that can be named here; a dry run reads what is on disk and writes nothing."""
@@ -171,7 +173,7 @@ class Workspace:
         """The settings that `tune` chose for a dataset; those given say which form of its graph."""
         form = Settings.of(settings or {}, dataset).config("graph")
         assert isinstance(form, GraphConfig)
-        return chosen_row(self.store, dataset, form, self.source)
+        return chosen_row(self.store, dataset, form, self.source).settings
 
     def pair_times(self, walk: Step, source: Sequence[str], target: Sequence[str]) -> PairTimes:
         """Exact hitting and commute times of pairs of nodes, named by their ids, on the walk of a dilap step."""
@@ -223,13 +225,22 @@ class Workspace:
         Of several sets also the probability that each is met before the others.
         """
         from cgnn_cli.analysis.node_sets import named_sets, steps_to
+        from cgnn_cli.estimates import set_times_memory
 
-        graph = self.runner.data(self._graph(walk))
+        graph, dilap, jobs = (
+            self.runner.data(self._graph(walk)),
+            self.runner.data(walk),
+            thread_count(self.compute.threads, 0),
+        )
+        numbered, limit = named_sets(graph, sets), memory_limit(self.compute.memory_limit)
+        check_memory(
+            "solving for these sets", set_times_memory(dilap, len(sets), jobs), limit, "use fewer --threads or sets"
+        )
         return steps_to(
             graph,
-            self.runner.data(walk),
-            named_sets(graph, sets),
-            jobs=thread_count(self.compute.threads, 0),
+            dilap,
+            numbered,
+            jobs=jobs,
             progress=lambda done, total: self.reporter.progress(done, total, "sets of nodes solved for"),
         )
 
@@ -302,29 +313,45 @@ class Workspace:
 
         on: the step of another graph with the same kind of features, instead of the one that they were trained on.
         """
-        check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
-        from cgnn_cli.analysis.prediction import predict_classes
-        from cgnn_cli.stages.task import choose_device
-
         known, config = list(trained.config.splits), trained.config.train
         chosen = sorted(set(splits or known))
         if missing := [split for split in chosen if split not in known]:
             message = f"--split {missing[0]}: the given checkpoint has only the splits {known}"
             raise UsageError(message, f"`cgnn run --split {missing[0]}` with the same settings trains it")
+        check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
+        self.runner.load_torch()
+        from cgnn_cli.analysis.prediction import predict_classes
+        from cgnn_cli.stages.task import choose_device
+
         choose_device(self.compute.device)
         self.obtain(trained)
-        own, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
+        own, checkpoint = self._titled(trained.inputs["graph"]), self.runner.data(trained)
+        self.reporter.begins("predicting classes", passing=True)
         if on is None or on.key == trained.inputs["graph"].key:
             return predict_classes(own, self.runner.operators(trained), checkpoint, config, chosen, self.compute)
         from cgnn_cli.analysis.transfer import as_seen, check_carries_over, met_before, with_walks
 
-        other = self.runner.data(on)
+        other = self._titled(on)
         check_carries_over(config, own, other)
         operators = self.runner.operators(moved_to(trained, on))
         seen, config = as_seen(config, own, other)
         models = with_walks(config, checkpoint, seen, chosen)
         found = predict_classes(seen, operators, models, config, chosen, self.compute, other)
         return replace(found, met=met_before(own, other, chosen))
+
+    def _titled(self, step: Step) -> Graph:
+        """A graph with the titles of its features as the dataset that was named has them.
+
+        The same numbers may come under several titles. Where no dataset was named, those that stand for the graph are
+        asked, if they are of one mind, and else the file of the graph, which has those that came first.
+        """
+        graph: Graph = self.runner.data(step)
+        if step.titles is not None:
+            return replace(graph, summary={**graph.summary, FEATURE_NAMES: step.titles})
+        records = (self.store.dataset(name).get("summary", {}) for name in self.store.names_of(step.key))
+        titles = [record.get(FEATURE_NAMES) for record in records]
+        agreed = bool(titles) and all(each == titles[0] for each in titles)
+        return replace(graph, summary={**graph.summary, FEATURE_NAMES: titles[0]}) if agreed else graph
 
     def explain(self, start: Step, node: str, about: str | None = None, most: int = MOST_LEFT_OUT) -> Explanation:
         """One node: its neighbours, and why the models say what they say of it, about a class or the predicted one.
@@ -341,7 +368,9 @@ class Workspace:
         trained = start if start.stage.name == "train" else self.newest_training(start)
         if trained is None:
             return Explanation(around, None, None, tuple(notes))
-        reasons = self._reasoning(trained, found, dilap).of(number, about, most, around)
+        reasoning = self._reasoning(trained, found, dilap)
+        self.reporter.begins("leaving neighbours out in turn", passing=True)
+        reasons = reasoning.of(number, about, most, around)
         return Explanation(around, reasons, trained.key, tuple(notes))
 
     def review(self, trained: Step, about: str, top: int = 50, most: int = MOST_LEFT_OUT) -> Review:

@@ -1,9 +1,9 @@
-"""Make the figures of the README and the docs from runs of the tool itself.
+"""Make the figures of the README from runs of the tool itself.
 
     python docs/make_figures.py [--store FOLDER]
 
 Writes docs/images/pipeline.svg (the stages) and docs/images/demo-weights.svg (what each kind of weight
-reaches on the demo graph, and how the weights of mutual ties and one-way links differ).
+reaches on the demo graph, and how commute times tell mutual ties from one-way links).
 """
 
 import argparse
@@ -14,22 +14,42 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.patches import FancyBboxPatch
+
+from cgnn_cli.report.style import GRID, MUTED, PALETTE, save_for_both, styled_drawing
 
 IMAGES = Path(__file__).parent / "images"
-INK, MUTED, BLUE, ORANGE, GREY = "#1b2733", "#5b6b7a", "#2166ac", "#d9822b", "#9aa7b3"
-STAGES = [
-    ("dataset", "graph", "edges, features,\nlabels, splits"),
-    ("cgnn rewire", "A~", "one strongly\nconnected graph"),
-    ("cgnn dilap", "P, pi, T", "walk, Perron\nvector, DiLap"),
-    ("cgnn commute", "h, c, C", "times and weights\non the edges"),
-    ("cgnn train", "weights", "best epoch of\nevery split"),
-    ("cgnn eval", "scores", "accuracy, F1,\nconfusion"),
+STAGES = [  # what a box says, and the colour of its edge: given, once for a graph, or for each split
+    ("your graph", ("edges; labels", "and features if", "there are any"), "given"),
+    ("cgnn rewire", ("makes sure that a", "random walk gets", "everywhere"), "once"),
+    ("cgnn dilap", ("how often the", "walk comes to", "each node"), "once"),
+    ("cgnn commute", ("steps there and", "back on an edge,", "made into weights"), "once"),
+    ("cgnn train", ("a network that", "uses the weights,", "for each split"), "split"),
+    ("cgnn eval", ("accuracy and", "other scores on", "the test nodes"), "split"),
 ]
-RATIO = ("--aggregation", "weighted-mean", "--solver", "exact", "--proximity", "ratio", "--scale", "0.1")
+KEYS = {"once": "once for a graph, on a CPU", "split": "for each split, on a CPU or GPU"}
+PIPELINE = """<svg xmlns="http://www.w3.org/2000/svg" width="750" height="435" viewBox="0 0 500 290" role="img" \
+aria-label="The stages of cgnn, from your graph to scores, and what each makes">
+<style>
+text { font: 14px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; fill: #3c4a57 }
+.name { font-size: 16px; font-weight: 700; fill: #1b2733 }
+.page { fill: #fdfefe }
+.box { fill: none; stroke-width: 2.5; stroke: #7f8b96 }
+.once { stroke: #0072b2 } .split { stroke: #d55e00 }
+.arrow { fill: none; stroke: #5b6b7a; stroke-width: 2 }
+@media (prefers-color-scheme: dark) {
+text { fill: #c3ccd5 } .name { fill: #e6ebf0 } .page { fill: #12171c }
+.once { stroke: #56b4e9 } .split { stroke: #f0883e } .arrow { stroke: #9fadba }
+}
+</style>
+<rect class="page" width="100%" height="100%"/>
+PARTS
+</svg>
+"""
+AFFINITY = ("--solver", "exact", "--proximity", "affinity")
+BEYOND = "commute times\nbeyond popularity"
+NAMES = ("no weights", "the paper's\nweights", "true commute\ntimes", "popularity\nalone", BEYOND)
+TITLE: dict[str, Any] = {"x": -0.27, "fontsize": 13}
 
 
 def cgnn(store: str, *arguments: str) -> dict[str, Any]:
@@ -40,54 +60,43 @@ def cgnn(store: str, *arguments: str) -> dict[str, Any]:
     return result
 
 
-def save(figure: Any, name: str) -> None:
-    IMAGES.mkdir(exist_ok=True)
-    figure.savefig(IMAGES / f"{name}.svg", bbox_inches="tight", metadata={"Date": None}, facecolor="white")
-    plt.close(figure)
-
-
-def draw_pipeline() -> None:
-    """The stages as boxes with what they make, and where the work is done."""
-    figure, axes = plt.subplots(figsize=(12, 2.6))
-    for place, (title, makes, what) in enumerate(STAGES):
-        left = 2.05 * place
-        learning = place >= 4
-        colour = ORANGE if learning else (BLUE if place else GREY)
-        box = FancyBboxPatch((left, 0), 1.62, 1.5, boxstyle="round,pad=0.04", facecolor="white", edgecolor=colour, lw=2)
-        axes.add_patch(box)
-        axes.text(left + 0.81, 1.24, title, ha="center", va="center", weight="bold", color=INK, fontsize=11)
-        axes.text(left + 0.81, 0.86, makes, ha="center", va="center", color=colour, fontsize=10, family="monospace")
-        axes.text(left + 0.81, 0.34, what, ha="center", va="center", color=MUTED, fontsize=9)
-        if place:
-            axes.annotate(
-                "", (left - 0.06, 0.75), (left - 0.37, 0.75), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.4}
-            )
-    axes.text(5.0, -0.34, "CPU stages, cached once per graph", ha="center", color=BLUE, fontsize=10)
-    axes.text(10.05, -0.34, "CPU or GPU, cached per split", ha="center", color=ORANGE, fontsize=10)
-    axes.set(xlim=(-0.15, 12.05), ylim=(-0.55, 1.65))
-    axes.axis("off")
-    save(figure, "pipeline")
+def draw_pipeline() -> str:
+    """The stages as boxes in two rows, which a phone can show: what each does, and how often."""
+    parts = []
+    for number, (name, lines, kind) in enumerate(STAGES):
+        row, column = divmod(number, 3)
+        left, top = 6 + 170 * column, 6 + 136 * row
+        parts.append(f'<rect class="box {kind}" x="{left}" y="{top}" width="148" height="98" rx="8"/>')
+        words = [f'<tspan class="name" x="{left + 74}" dy="0">{name}</tspan>']
+        words += [f'<tspan x="{left + 74}" dy="{20 if line else 22}">{text}</tspan>' for line, text in enumerate(lines)]
+        parts.append(f'<text y="{top + 26}" text-anchor="middle">{"".join(words)}</text>')
+        if column:
+            parts.append(f'<path class="arrow" d="M{left - 20} {top + 49}h16m-6 -5l6 5l-6 5"/>')
+    parts.append('<path class="arrow" d="M420 106v17H80v16m-5 -6l5 6l5 -6"/>')
+    for left, (kind, text) in zip((6, 236), KEYS.items(), strict=True):
+        parts.append(f'<path class="box {kind}" d="M{left} 270h22"/><text x="{left + 30}" y="275">{text}</text>')
+    return PIPELINE.replace("PARTS", "\n".join(parts))
 
 
 def draw_scores(axes: Any, store: str) -> None:
-    """Test accuracy with each kind of weight, one dot a split."""
-    paper = cgnn(store, "run")["summary"]["comparison"]
-    pair = cgnn(store, "run", *RATIO)["summary"]["comparison"]
-    rows = [(row["weights"], row, BLUE) for row in paper]
-    rows.append(("exact, ratio 0.1\n(weighted mean)", pair[-1], ORANGE))
-    for place, (_, row, colour) in enumerate(rows):
-        values = 100 * np.array(row["test_accuracy_per_split"])
-        axes.axhline(-place, color=GREY, alpha=0.35, lw=0.8, zorder=0)
-        axes.plot(values, np.full(len(values), -place), "o", color=colour, alpha=0.55, markersize=6)
-        axes.plot([values.mean()] * 2, [-place - 0.28, -place + 0.28], color=colour, lw=2.5)
-        axes.text(values.max() + 1.0, -place, f"{values.mean():.1f}", va="center", color=INK, fontsize=10)
-    axes.set_yticks([-place for place in range(len(rows))], [name for name, _, _ in rows])
-    axes.set(xlim=(50, 92), xlabel="test accuracy on the demo graph, % (a dot a split, a bar the mean)")
-    axes.set_title("What each kind of weight reaches", loc="left", fontsize=11, weight="bold")
+    """Test accuracy with each kind of weight, one dot a split, under the gain of the last kind."""
+    rows = cgnn(store, "run")["summary"]["comparison"]
+    rows.append(cgnn(store, "run", *AFFINITY)["summary"]["comparison"][-1])
+    scores = [100 * np.array(row["test_accuracy_per_split"]) for row in rows]
+    for place, values in enumerate(scores):
+        colour = PALETTE[4] if place == len(rows) - 1 else PALETTE[0]
+        axes.axhline(-place, color=GRID, lw=0.8, zorder=0)
+        axes.plot(values, np.full(len(values), -place), "o", color=colour, alpha=0.8, markersize=7)
+        axes.plot([values.mean()] * 2, [-place - 0.28, -place + 0.28], color=colour, lw=3)
+        axes.text(values.max() + 1.0, -place, f"{values.mean():.1f}", va="center")
+    axes.set_yticks([-place for place in range(len(rows))], NAMES)
+    axes.set(xlim=(50, 96), xlabel="test accuracy in % (dot: a split, bar: the mean)")
+    gain = scores[-1].mean() - scores[0].mean()
+    axes.set_title(f"Commute times beyond popularity: {gain:+.1f} points\nof accuracy on the demo graph", **TITLE)
 
 
 def draw_times(axes: Any, store: str) -> None:
-    """c against 1/pi_i + 1/pi_j, as the ratio r of the two, for mutual ties and one-way links."""
+    """c over 1/pi_i + 1/pi_j, for mutual ties and one-way links."""
     with tempfile.TemporaryDirectory() as folder:
         tables = {}
         for solver in ("exact", "pi-only"):
@@ -99,26 +108,30 @@ def draw_times(axes: Any, store: str) -> None:
     edges = set(zip(source.tolist(), target.tolist(), strict=True))
     mutual = np.array([(j, i) in edges for i, j in zip(source.tolist(), target.tolist(), strict=True)])
     ratio = tables["exact"]["commute"] / tables["pi-only"]["commute"]
-    bins = np.linspace(0.8, 1.4, 49)
-    for chosen, colour, name in ((~mutual, GREY, "one-way links"), (mutual, ORANGE, "mutual ties")):
-        axes.hist(ratio[chosen].clip(*bins[[0, -1]]), bins, density=True, color=colour, alpha=0.7, label=name)
-    axes.legend(frameon=False)
-    axes.set(xlabel="r = c / (1/pi_i + 1/pi_j)", yticks=[])
-    axes.set_title("What is left of commute time without pi", loc="left", fontsize=11, weight="bold")
+    bins = np.linspace(0.98, 1.25, 55)
+    for chosen, colour, name in ((~mutual, MUTED, "one-way links"), (mutual, PALETTE[4], "mutual ties")):
+        weights = np.full(chosen.sum(), 100 / chosen.sum())
+        axes.hist(ratio[chosen].clip(*bins[[0, -1]]), bins, weights=weights, color=colour, alpha=0.75, label=name)
+    axes.legend(fontsize=12)
+    axes.set(xlabel="commute time of an edge over what its ends'\npopularity gives alone (last bar: 1.25 or more)")
+    axes.set_ylabel("% of the edges")
+    axes.set_title("What is beyond popularity tells mutual ties\nfrom one-way links", **TITLE)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", help="keep the runs in this folder instead of a temporary one")
     chosen = parser.parse_args().store
-    mpl.use("Agg")
-    mpl.rcParams.update({"svg.hashsalt": "cgnn", "font.size": 10, "axes.spines.top": False, "axes.spines.right": False})
-    draw_pipeline()
-    with tempfile.TemporaryDirectory() as folder:
-        figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 3.4), width_ratios=(1.25, 1), layout="constrained")
-        draw_scores(left, chosen or folder)
-        draw_times(right, chosen or folder)
-        save(figure, "demo-weights")
+    IMAGES.mkdir(exist_ok=True)
+    (IMAGES / "pipeline.svg").write_text(draw_pipeline(), encoding="utf-8")
+    with tempfile.TemporaryDirectory() as folder, styled_drawing(5.6, 7.4) as drawing:
+        upper, lower = drawing.subplots(2, 1, height_ratios=(1.25, 1))
+        for axes, draw in ((upper, draw_scores), (lower, draw_times)):
+            draw(axes, chosen or folder)
+            axes.tick_params(labelsize=12)
+            for label in (axes.xaxis.label, axes.yaxis.label, *axes.texts):
+                label.set_fontsize(12)
+        (IMAGES / "demo-weights.svg").write_bytes(save_for_both(drawing))
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ import re
 import sys
 from pathlib import Path
 
+from generated_page import write_or_check
+
 PAGE = Path(__file__).with_name("reliability.md")
 TESTS = Path(__file__).parents[1] / "tests"
 ROW = re.compile(r"^\| (\d\d?) \| ([^|\n]+) \| ([^|\n]+) \| ([^|\n]*?) ?\|$", flags=re.MULTILINE)
-WAITING = "waits for the issue on clusters"
 
 
 def tests_named(prefix: str) -> dict[int, list[str]]:
@@ -34,24 +35,16 @@ def filled(page: str) -> str:
     tests = tests_named("case_")
 
     def row(found: re.Match[str]) -> str:
-        number, happens, does, before = found.groups()
+        number, happens, does, _ = found.groups()
         named = "<br>".join(f"`{test}`" for test in tests.get(int(number), ()))
-        return f"| {number} | {happens} | {does} | {named or (before if before == WAITING else '')} |"
+        return f"| {number} | {happens} | {does} | {named} |"
 
     return ROW.sub(row, page)
 
 
 def main() -> int:
     """Write the page, or check that it is current."""
-    before = PAGE.read_text(encoding="utf-8")
-    text = filled(before)
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    if before == text:
-        return 0
-    sys.stderr.write("docs/reliability.md is out of date: run `python docs/make_reliability.py`\n")
-    return 1
+    return write_or_check(PAGE, filled, Path(__file__).name)
 
 
 if __name__ == "__main__":

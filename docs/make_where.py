@@ -8,6 +8,8 @@ import re
 import sys
 from pathlib import Path
 
+from generated_page import write_or_check
+
 PAGE = Path(__file__).with_name("where-it-helps.md")
 RESULTS = Path(__file__).parent / "results" / "where" / "page.md"
 FOUND = re.compile(r"(?<=<!-- found -->\n).*?(?=<!-- end -->)", flags=re.DOTALL)
@@ -24,15 +26,7 @@ def filled(page: str, results: str) -> str:
 
 def main() -> int:
     """Write the page, or check that it is current."""
-    before = PAGE.read_text(encoding="utf-8")
-    text = filled(before, RESULTS.read_text(encoding="utf-8"))
-    if "--check" not in sys.argv[1:]:
-        PAGE.write_text(text, encoding="utf-8")
-        return 0
-    if before == text:
-        return 0
-    sys.stderr.write("docs/where-it-helps.md is out of date: run `python docs/make_where.py`\n")
-    return 1
+    return write_or_check(PAGE, lambda page: filled(page, RESULTS.read_text(encoding="utf-8")), Path(__file__).name)
 
 
 if __name__ == "__main__":

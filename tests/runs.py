@@ -19,10 +19,14 @@ class Listener:
         self.told: list[tuple[str, str]] = []
         self.stages: list[tuple[str, bool]] = []
         self.lines: list[str] = []
+        self.begun: list[str] = []
 
     def stage_done(self, header: Header, *, hit: bool) -> None:
         self.told.append((header.stage, header.key))
         self.stages.append((header.stage, hit))
+
+    def begins(self, what: str, key: str = "", *, passing: bool = False) -> None:
+        self.begun += [] if passing else [what]
 
     def progress(self, done: int, total: int, message: str) -> None:
         self.lines.append(message)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from cgnn_cli import estimates, resources
-from cgnn_cli.configs import CommuteConfig, ComputeConfig
+from cgnn_cli.analysis.node_sets import steps_to
+from cgnn_cli.configs import CommuteConfig, ComputeConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import ResourceError, UsageError
 from cgnn_cli.graph import Graph
 from cgnn_cli.models.model_table import MODELS, train_config
@@ -209,6 +211,30 @@ def test_bounds_of_entries_of_operators(kind: str, model: Any, direction: Any) -
     made = make_operator(kind, graph, times, config)
     bound = OPERATORS[kind].entries(graph, config)
     assert made.summary["entries"] <= bound * (1.1 if kind == "inception" else 1)  # some rows of these are counted
+
+
+@pytest.mark.parametrize("count", [1, 8])
+@pytest.mark.parametrize("method", ["path", "escape"])
+def test_the_estimate_of_times_to_sets_is_within_a_factor_of_two_of_the_peak(method: Any, count: int) -> None:
+    graph = random_graph(2500, 20_000, sparse=True)
+    walk = dilap(rewire(graph, RewireConfig(method=method)), DilapConfig())
+    sets = {str(number): np.arange(5 * number, 5 * number + 5) for number in range(count)}
+    tracemalloc.start()
+    try:
+        steps_to(graph, walk, sets)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    estimate = estimates.set_times_memory(walk, count, 1)
+    assert peak / 2 <= estimate <= 2 * peak
+    assert estimates.set_times_memory(walk, count, 2) >= estimate
+
+
+def test_times_to_sets_that_do_not_fit_are_refused(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    cgnn.ok("dilap", "--dataset", "demo")
+    monkeypatch.setattr("cgnn_cli.workspace.memory_limit", lambda asked: 1 << 20)
+    message = cgnn.fails(7, "hitting", "--dataset", "demo", "--to", 0)
+    assert "solving for these sets needs about" in message and "fewer --threads or sets" in message
 
 
 @needs_peaks

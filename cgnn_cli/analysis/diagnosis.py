@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.analysis.homophily import TrainingEdges, training_edges
+from cgnn_cli.analysis.homophily import TrainingEdges, training_classes, training_edges
 from cgnn_cli.analysis.verdict import Verdict, judge
 from cgnn_cli.analysis.weight_kinds import IN_USE, PAPER, PI_ONLY, WEIGHTS
 from cgnn_cli.configs import CommuteConfig
@@ -64,7 +64,7 @@ def diagnose_graph(
     """Should weights help? Judged by the training nodes of some splits (default: all), exact times of at most `count`
     edges, and the times in use. No label of another node is read."""
     sampled = exact_sample(graph, weighed.dilap, count, seed, jobs=jobs, progress=progress)
-    figures = diagnose(graph, weighed, sampled, training_edges(graph, splits))
+    figures = diagnose(graph, weighed, sampled, splits)
     return Diagnosis(figures, judge(figures))
 
 
@@ -96,9 +96,9 @@ def _ends(graph: Graph, dilap: Dilap) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return source, target, covered, covered & (np.minimum(dilap.perron[source], dilap.perron[target]) < 1 / FAR)
 
 
-def diagnose(graph: Graph, weighed: Weighed, sampled: Sampled, training: TrainingEdges | None) -> dict[str, Any]:
+def diagnose(graph: Graph, weighed: Weighed, sampled: Sampled, splits: Sequence[int] = ()) -> dict[str, Any]:
     """All figures as plain Python values; None where the graph has not what a figure needs."""
-    edges, summary = graph.edges, weighed.times.summary
+    edges, summary, training = graph.edges, weighed.times.summary, training_edges(graph, splits)
     _, component = strong_components(graph.adjacency)
     # How far edges have a way back in the graph as it is, before anything is rewired.
     returning = component[row_of_entries(edges)] == component[edges.indices]
@@ -112,6 +112,7 @@ def diagnose(graph: Graph, weighed: Weighed, sampled: Sampled, training: Trainin
         "largest_component_share": float(np.bincount(component).max() / graph.node_count),
         "sink_share": float((np.diff(edges.indptr) == 0).mean()),
         "test_twins": None if graph.splits is None else twin_share(graph.adjacency, graph.splits),
+        "training_classes": training_classes(graph, splits),
         "training_edges": 0 if training is None else len(training.edges),
         "homophily": None if training is None else training.homophily,
         "corrected_homophily": None if training is None else training.corrected,

@@ -55,12 +55,25 @@ class TrainingEdges:
         }
 
 
-def training_edges(graph: Graph, splits: Sequence[int] = ()) -> TrainingEdges | None:
-    """The edges inside the training nodes of some splits, or of all; None where there are none."""
+def training_nodes(graph: Graph, splits: Sequence[int] = ()) -> np.ndarray | None:
+    """Which nodes have a label and train in some splits, or in all, a row a split; None where nothing can train."""
     if graph.labels is None or graph.splits is None:
         return None
     chosen = graph.splits[list(splits)] if splits else graph.splits
-    training = (chosen == TRAIN) & (graph.labels >= 0)
+    return (chosen == TRAIN) & (graph.labels >= 0)
+
+
+def training_classes(graph: Graph, splits: Sequence[int] = ()) -> int:
+    """How many classes the training nodes of some splits have, or of all."""
+    training = training_nodes(graph, splits)
+    return 0 if training is None or graph.labels is None else len(np.unique(graph.labels[training.any(axis=0)]))
+
+
+def training_edges(graph: Graph, splits: Sequence[int] = ()) -> TrainingEdges | None:
+    """The edges inside the training nodes of some splits, or of all; None where there are none."""
+    training = training_nodes(graph, splits)
+    if training is None or graph.labels is None:
+        return None
     source, target = row_of_entries(graph.edges), graph.edges.indices
     counts = np.zeros(len(source))
     for nodes in training:

@@ -11,15 +11,15 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from cgnn_cli.configs import TrainConfig
+from cgnn_cli.configs import FEATURE_NAMES, TrainConfig
 from cgnn_cli.errors import DataError, UsageError
-from cgnn_cli.graph import TRAIN, UNUSED, VALIDATION, Checkpoint, Graph
+from cgnn_cli.graph import TRAIN, UNUSED, VALIDATION, Checkpoint, Graph, column_order
 from cgnn_cli.models.parts.first_class import probabilities_along, training_labels
 from cgnn_cli.models.parts.label_walk import WEIGHTS
 from cgnn_cli.numerics.first_met import walk_along
 from cgnn_cli.stages.task import scale_features
 
-OF_OTHERS = ("structural", "degrees")  # encodings of how a node compares with the others of its graph
+OF_OTHERS = ("structural", "roles", "degrees")  # encodings of how a node compares with the others of its graph
 READS_LABELS = {"label_walk": "--label-walk", "label_input": "--label-input"}
 
 
@@ -34,19 +34,25 @@ def check_carries_over(config: TrainConfig, own: Graph, other: Graph) -> None:
         raise UsageError(
             f"--encoding {config.encoding} says where a node lies among particular nodes of its graph, "
             "and another graph has others",
-            f"train a run with --encoding {' or '.join(OF_OTHERS)}, or with features of the nodes",
+            f"train a run with --encoding {', '.join(OF_OTHERS[:-1])} or {OF_OTHERS[-1]}, or with features",
         )
     if own.feature_source != other.feature_source or _width(own) != _width(other):
         raise DataError(
             f"the run reads {_features(own)}, and this graph has {_features(other)}",
             "import it with the same columns, in the same order",
         )
+    _order(own, other)
     for name, flag in READS_LABELS.items():
         if getattr(config, name) and (other.labels is None or not (known_to(own, other) >= 0).any()):
             raise DataError(
                 f"{flag} reads the labels of other nodes, and this graph has none of the run's classes",
                 f"import it with --labels, or use a run without {flag}",
             )
+
+
+def _order(own: Graph, other: Graph) -> list[int] | None:
+    """The order in which a model takes the columns of features, where both graphs know their titles and they differ."""
+    return column_order(own.summary.get(FEATURE_NAMES), other.summary.get(FEATURE_NAMES), "this graph")
 
 
 def _width(graph: Graph) -> int:
@@ -83,6 +89,8 @@ def as_seen(config: TrainConfig, own: Graph, other: Graph) -> tuple[Graph, Train
     if features is not None and own.features is not None:
         if issparse(own.features) != issparse(features):
             features = csr_array(features) if issparse(own.features) else csr_array(features).toarray()
+        order = _order(own, other)
+        features = features if order is None else features[:, order]
         features = scale_features(features, config.feature_scaling, own.features)
     row = np.where(labels >= 0, TRAIN, UNUSED).astype(np.uint8)
     splits = np.broadcast_to(row, (own.split_count, other.node_count))

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cgnn_cli.analysis.weight_kinds import IN_USE
+from cgnn_cli.printable import signed_text
+
 WAY_BACK = 0.2  # share of edges on a directed cycle: web and social graphs tried have 0.3 or more, citation graphs 0.12
 POPULARITY = 0.001  # the spread of log r over that of log c, squared: below, c is 1/pi_i + 1/pi_j for all purposes
 NO_SPREAD = 0.05  # of the ratio r, 5th to 95th percentile, relative to its median
@@ -24,6 +27,7 @@ HEADLINES = {
     "worth trying": "Weights are worth trying here: those of {weights} tell neighbours of one class from others.",
     "unclear": "Whether weights help here is unclear from the graph and its training labels.",
     "unlikely": "Weights are unlikely to help here: the same model without any is the one to beat.",
+    "one class": "The labels of the training nodes are of one class, so there is nothing to learn.",
     "no edges": "There are no edges with commute times, so there is nothing to weigh.",
 }
 
@@ -57,17 +61,27 @@ def judge(figures: dict[str, Any]) -> Verdict:
     """The training labels decide, where they are enough; else the edges alone, which can speak against weights only."""
     if not figures["edges_with_times"]:
         return Verdict("no edges", HEADLINES["no edges"], [*_cautions(figures)])
+    if figures["training_classes"] == 1:
+        return Verdict("one class", HEADLINES["one class"], [_way_back(figures), *_of_times(figures)])
     best = _best(figures)
     labelled = figures["training_edges"] >= LEAST_EDGES and best != NONE
     answer = _by_labels(figures["weights"][best]) if labelled else _by_edges(figures)
     reasons = [_gain(figures, best) if labelled else _too_few(figures), _way_back(figures), *_beyond(figures)]
-    tried = "" if figures["test_twins"] is None else NONE if answer == "unlikely" else best
+    tried = "" if figures["test_twins"] is None else _to_try(answer, best)
     return Verdict(answer, HEADLINES[answer].format(weights=best), [*reasons, *_cautions(figures)], tried)
 
 
+def _to_try(answer: str, best: str) -> str:
+    """No weights only where these are unlikely to help: where nothing tells of any, those in use, beside none."""
+    if answer == "unlikely":
+        return NONE
+    return IN_USE if best == NONE else best
+
+
 def _best(figures: dict[str, Any]) -> str:
-    """The kind of weights with the largest gain in homophily."""
-    gains: dict[str, dict[str, float]] = figures["weights"]
+    """The kind of weights with the largest gain in homophily; too few edges tell of those with a gain only."""
+    few = figures["training_edges"] < LEAST_EDGES
+    gains = {name: gain for name, gain in figures["weights"].items() if gain["gain"] > 0 or not few}
     return max(gains, key=lambda name: gains[name]["gain"], default=NONE)
 
 
@@ -99,7 +113,7 @@ def _gain(figures: dict[str, Any], name: str) -> Reason:
 
 def points(gain: dict[str, float]) -> str:
     """A gain in points, with its error."""
-    return f"{100 * gain['gain']:+.1f} ± {100 * gain['error']:.1f}"
+    return f"{signed_text(100 * gain['gain'], 1)} ± {100 * gain['error']:.1f}"
 
 
 def _too_few(figures: dict[str, Any]) -> Reason:

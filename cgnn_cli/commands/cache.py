@@ -13,7 +13,7 @@ from rich.table import Table
 from cgnn_cli.commands.console import figure
 from cgnn_cli.commands.options import ORIGIN_HELP, argument, complete_artifact, option
 from cgnn_cli.commands.output import check_output, said_of
-from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.session import Outcome, Session, command, command_group
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.resources import readable_bytes
@@ -27,13 +27,14 @@ KEY_HELP = "The beginning of a key, or the path of an artifact in the store."
 KEYS_HELP = "Beginnings of keys, or paths of artifacts in the store."
 ALL_KEYS_HELP = "Beginnings of keys, or paths; without any, everything."
 QUARANTINE_HELP = "Also remove the damaged files in quarantine."
-KEEP_HELP = "Keep all that was made in so many last days."
+KEEP_HELP = "Keep what was made in this many days before now."
 PACK_HELP = "Write artifacts and all they were made from into one file."
 
 
 def register(app: typer.Typer) -> None:
     about = "The store: list it, verify it, free space, carry artifacts to another machine."
-    cache = typer.Typer(no_args_is_help=True, help=about)
+    brief, example = "The store: ls, verify, gc, path, pack, unpack.", "cgnn cache gc --dry-run"
+    cache = command_group(app, "cache", help=about, brief=brief, example=example, panel="Look inside")
     for name, function, text, example in (
         ("ls", list_cache, "What the store holds.", "ls --stage commute"),
         ("verify", verify_cache, "Check every byte of artifacts; damaged ones are moved away.", "verify"),
@@ -43,8 +44,6 @@ def register(app: typer.Typer) -> None:
         ("unpack", unpack_artifacts, "Take the artifacts of a pack into the store.", "unpack commute.tar"),
     ):
         command(cache, name, function, group="cache", help=text, example=f"cgnn cache {example}")
-    brief = "The store: ls, verify, gc, path, pack, unpack. [green]cgnn cache gc --dry-run[/green]"
-    app.add_typer(cache, name="cache", rich_help_panel="Look inside", short_help=brief)
 
 
 def list_cache(
@@ -187,10 +186,10 @@ def unpack_artifacts(
     session: Session, file: Annotated[Path, argument("FILE", "A file that `cgnn cache pack` wrote.")]
 ) -> Outcome:
     """All of the pack, or nothing where any of it is damaged."""
-    from cgnn_cli.datasets.registry import RECORD_PATTERN
+    from cgnn_cli.datasets.registry import RECORD_PATTERN, may_stand
     from cgnn_cli.store.pack import unpack
 
-    unpacked = unpack(session.store, file, RECORD_PATTERN)
+    unpacked = unpack(session.store, file, RECORD_PATTERN, may_stand)
     table = Table("stage", "key", "in the store")
     rows = []
     for header, hit in unpacked.artifacts:

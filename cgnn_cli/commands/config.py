@@ -8,14 +8,15 @@ import typer
 
 from cgnn_cli.commands.console import make_table
 from cgnn_cli.commands.options import DATASET_SECTIONS, Dataset, config_parameters
-from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.session import Outcome, Session, command, command_group
 from cgnn_cli.configs import SECTIONS
 from cgnn_cli.pipeline import COMMANDS
 from cgnn_cli.redaction import redacted_address
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(no_args_is_help=True, help="Settings: show what is in force.")
+    brief = "Settings and where they come from."
+    group = command_group(app, "config", help="Settings: show what is in force.", brief=brief, panel="Look inside")
     command(
         group,
         "show",
@@ -23,9 +24,9 @@ def register(app: typer.Typer) -> None:
         group="config",
         help="Every setting with its value and its origin: flag, --set, environment, file, preset or default.",
         example="cgnn config show --set train.lr=0.005",
+        common="--dataset --preset --set --config --store --json",
         extra=config_parameters("compute", *COMMANDS, *DATASET_SECTIONS),
     )
-    app.add_typer(group, name="config", rich_help_panel="Look inside", short_help="Settings and where they come from.")
 
 
 def show(session: Session, dataset: Dataset = None) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from rich import box
@@ -16,16 +16,18 @@ from rich.text import Text
 from cgnn_cli.execution.pace import Pace
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.printable import printable
+from cgnn_cli.redaction import redacted
 from cgnn_cli.signals import STOPPER
+from cgnn_cli.solver_table import caveat_of
 from cgnn_cli.store.artifact import Header
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
+    from rich.live import Live
 
     from cgnn_cli.report.table import Table
 
-PLAIN_LINE_SECONDS = 10.0
-PIPE_WIDTH = 120
+PLAIN_LINE_SECONDS, DRAWN_SECONDS = 10.0, 0.1  # between two lines, and two drawings of a bar
+PIPE_WIDTH, BAR_WIDTH = 120, 24
 
 
 class PlainConsole(Console):
@@ -83,7 +85,7 @@ def verify_line(measured: dict[str, Any]) -> str:
 
     def described(figures: dict[str, Any]) -> str:
         median, high = (100 * figures[name] for name in ("median_relative_error", "p95_relative_error"))
-        rank = "-" if figures["spearman"] is None else f"{figures['spearman']:.4f}"
+        rank = "-" if figures["spearman"] is None else f"{figures['spearman']:z.4f}"
         return f"median {median:.3g} %, 95th percentile {high:.3g} %, Spearman {rank}"
 
     return (
@@ -93,16 +95,21 @@ def verify_line(measured: dict[str, Any]) -> str:
 
 
 class Talker:
-    """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing."""
+    """Tells the user what happens: stages, notes, warnings, progress. Repeats nothing.
 
-    def __init__(self, *, quiet: bool) -> None:
+    asked: the options that the user named. screen: where the line of progress is drawn on a terminal, if somebody draws
+    there. Nothing is drawn but by calls of this: no thread could draw below an error.
+    """
+
+    def __init__(self, *, quiet: bool, asked: Collection[str] = ()) -> None:
         self.console = stderr_console()
-        self.quiet = quiet
+        self.quiet, self.asked = quiet, asked
         self.warnings: list[str] = []
         self.stages: list[dict[str, Any]] = []
-        self._bar: Progress | None = None
-        self._task: Any = None
-        self._last_line = time.monotonic()
+        self.screen: Callable[[Any], None] | None = None
+        self._live: Live | None = None
+        self._open = ""  # the line of an artifact that is not done yet
+        self._last_line = self._drawn = time.monotonic()
         self._pace = Pace()
 
     def __enter__(self) -> Talker:
@@ -110,21 +117,21 @@ class Talker:
 
     def __exit__(self, *error: object) -> None:
         """Leave no bar behind, nor a hidden cursor, however the command ends."""
-        self._stop_bar()
+        self.clear()
 
     def say(self, message: str) -> None:
         if not self.quiet:
-            self._stop_bar()
+            self.clear()
             self.console.print(message)
 
     def show(self, table: Any) -> None:
         if not self.quiet:
-            self._stop_bar()
+            self.clear()
             self.console.print(table, soft_wrap=False)
 
     def warn(self, message: str) -> None:
         if message not in self.warnings:
-            self._stop_bar()
+            self.clear()
             self.warnings.append(message)
             self.console.print(f"warning: {message}", style="yellow")
 
@@ -135,7 +142,6 @@ class Talker:
             self.say(f"note: {message}")
 
     def stage_done(self, header: Header, *, hit: bool) -> None:
-        self._stop_bar()
         cache = "hit" if hit else "miss"
         self.stages.append({"stage": header.stage, "key": header.key, "cache": cache, "seconds": header.seconds})
         split = f" split {header.config['split']}" if header.stage == "fit" else ""
@@ -144,15 +150,44 @@ class Talker:
         if STAGES[header.stage].is_result and "direction" in header.summary:
             said = [f"{name} {header.summary[name]}" for name in ("direction", "aggregation") if name in header.summary]
             model = f"  {', '.join([header.summary['model'], *said])}"
-        self.say(f"{header.stage + split:<13} {header.key[:12]}  {took}{model}")
+        head = _head(header.stage + split, header.key)
+        if head == self._open:
+            self._open, STOPPER.unended = "", False
+            self.console.print(took + model)
+        else:
+            self.say(head + took + model)
+        caveat = caveat_of(str(header.config.get("solver")), header.summary)
+        is_known = hit or "commute.rank" in self.asked
         for message in header.summary.get("notes", ()):
-            self.note(message)
+            if message != caveat or not is_known:
+                self.note(message)
         for message in header.summary.get("warnings", ()):
             self.warn(message)
         if measured := header.summary.get("verify"):
             self.say(verify_line(measured))
         if name := header.summary.get("standin"):
             self.warn(f"made from a stand-in for {name}: figures say nothing about {name} itself")
+
+    @property
+    def draws(self) -> bool:
+        """Whether lines can be taken back: on a terminal that moves its cursor."""
+        return self.console.is_terminal and not self.console.is_dumb_terminal
+
+    def begins(self, what: str, key: str = "", *, passing: bool = False) -> None:
+        """Name what is done next, before anything of it: on a terminal until there is more to show, else in a line.
+
+        In a log the line of an artifact, with its key, is ended when it is done, and what is passing has none.
+        """
+        if self.quiet:
+            return
+        what = redacted(what)
+        if self.draws:
+            self._draw(styled(f"{what} ..."))
+        elif not passing:
+            self.clear()
+            self._open = _head(what, key) if key else ""
+            STOPPER.unended = bool(key)
+            self.console.print(self._open or f"{what} ...", end="" if key else "\n")
 
     def progress(self, done: int, total: int, message: str) -> None:
         """A bar on a terminal; elsewhere a plain line every ten seconds. Both with the time left."""
@@ -161,23 +196,43 @@ class Talker:
         if self.quiet:
             return
         left = self._pace.time_left(done, total)
-        if self.console.is_terminal:
-            self._move_bar(done, total, f"{message}  {left}")
+        if self.draws:
+            if not done or time.monotonic() - self._drawn >= DRAWN_SECONDS:
+                self._draw(_bar(done, total, f"{message}  {left}"))
         elif time.monotonic() - self._last_line >= PLAIN_LINE_SECONDS:
             self._last_line = time.monotonic()
+            self.clear()
             self.console.print(f"  {done} of {total}  {message}  {left}".rstrip())
 
-    def _move_bar(self, done: int, total: int, message: str) -> None:
-        if self._bar is None:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    def _draw(self, line: Any) -> None:
+        self._drawn = time.monotonic()
+        if self.screen is not None:
+            self.screen(line)
+            return
+        if self._live is None:
+            from rich.live import Live
 
-            columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}", markup=False))
-            self._bar = Progress(*columns, console=self.console, transient=True)
-            self._task = self._bar.add_task(printable(message), total=total)
-            self._bar.start()
-        self._bar.update(self._task, completed=done, total=total, description=printable(message))
+            self._live = Live(console=self.console, transient=True, auto_refresh=False)
+            self._live.start()
+        self._live.update(line, refresh=True)
 
-    def _stop_bar(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+    def clear(self) -> None:
+        """Take the line of progress off the terminal; in a log, end one that is open."""
+        live, self._live = self._live, None
+        if live is not None:
+            live.stop()
+        if self._open:
+            self._open, STOPPER.unended = "", False
+            self.console.print()
+
+
+def _bar(done: int, total: int, message: str) -> RichTable:
+    from rich.progress_bar import ProgressBar
+
+    line = RichTable.grid(Column(width=BAR_WIDTH), Column(no_wrap=True), padding=(0, 1))
+    line.add_row(ProgressBar(total, done, BAR_WIDTH), f"{done:>{len(str(total))}}/{total} {message.rstrip()}")
+    return line
+
+
+def _head(title: str, key: str) -> str:
+    return f"{title:<13} {key[:12]}  "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Annotated, Any
 
 import typer
@@ -20,43 +21,53 @@ from cgnn_cli.commands.options import (
     config_parameters,
     import_parameters,
 )
-from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.session import Outcome, Session, command, command_group
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.generated import TITLES
-from cgnn_cli.datasets.registry import Datasets, check_import_name, graph_step, remember
+from cgnn_cli.datasets.registry import Datasets, check_import_name, graph_step, is_imported, remember
 from cgnn_cli.datasets.upstream.locating import find_files, mirror_folder
 from cgnn_cli.errors import UsageError
 from cgnn_cli.pipeline import Step
 
+FORM_OPTIONS = "--undirected --protocol --featureless --data --mirror --offline --json"
+FETCH_OPTIONS = "--all --force --data --mirror --accept-standin --timeout --retries"
+COLUMN_OPTIONS = (
+    "--source-column --target-column --weight-column --id-column --label-column --feature-columns --time-column"
+)
+IMPORT_OPTIONS = f"--edges --labels --features --splits {COLUMN_OPTIONS} --header --drop-invalid --unknown-label"
+UPDATE_OPTIONS = f"--edges --labels --features {COLUMN_OPTIONS} --header --drop-invalid --combine"
 LISTED = ("nodes", "edges", "classes", "splits")
 
 
 def register(app: typer.Typer) -> None:
-    data = typer.Typer(no_args_is_help=True, help="Datasets: list, describe, fetch and verify them, import your own.")
+    about = "Datasets: list, describe, fetch and verify them, import your own."
+    brief = "Datasets: list, show, fetch, verify, import, update, rm, rename."
+    data = command_group(
+        app, "data", help=about, brief=brief, example="cgnn data fetch squirrel", panel="From a graph to scores"
+    )
     source, form = config_parameters("source"), config_parameters(*DATASET_SECTIONS)
     shown = "Statistics of a dataset, beside those expected and those the paper prints."
     fetched = "Download benchmark graphs into the data folder, and verify them."
     verified = "Check the files of benchmark graphs that are on disk: their checksums and their content."
-    for name, function, text, example, extra in (
-        ("list", list_datasets, "The datasets that --dataset takes, and what is on disk.", "", source),
-        ("show", show_dataset, shown, "cgnn data show demo", [*form, *MEMORY_LIMIT]),
-        ("fetch", fetch_datasets, fetched, "cgnn data fetch squirrel cora-ml", [*source, *MEMORY_LIMIT]),
-        ("verify", verify_datasets, verified, "cgnn data verify squirrel", [*source, *MEMORY_LIMIT]),
+    for name, function, text, example, common, extra in (
+        ("list", list_datasets, "The datasets that --dataset takes, and what is on disk.", "", None, source),
+        ("show", show_dataset, shown, "cgnn data show demo", FORM_OPTIONS, [*form, *MEMORY_LIMIT]),
+        ("fetch", fetch_datasets, fetched, "cgnn data fetch squirrel", FETCH_OPTIONS, [*source, *MEMORY_LIMIT]),
+        ("verify", verify_datasets, verified, "cgnn data verify squirrel", None, [*source, *MEMORY_LIMIT]),
     ):
-        command(data, name, function, group="data", help=text, example=example, extra=extra)
+        command(data, name, function, group="data", help=text, example=example, common=common, extra=extra)
     made, example = "Make a dataset from your own files.", "cgnn data import mine --edges edges.csv --labels labels.csv"
     fields = import_parameters()
-    command(data, "import", import_dataset, group="data", help=made, example=example, fields=fields, extra=MEMORY_LIMIT)
+    register_own = functools.partial(command, data, group="data", extra=MEMORY_LIMIT)
+    register_own("import", import_dataset, help=made, example=example, fields=fields, common=IMPORT_OPTIONS)
     more, example = "Add edges and labels to a dataset of your own.", "cgnn data update mine --edges more.csv"
     fields = [field.replace(default=None) if field.name == "edges" else field for field in fields]
-    command(data, "update", update_dataset, group="data", help=more, example=example, fields=fields, extra=MEMORY_LIMIT)
+    register_own("update", update_dataset, help=more, example=example, fields=fields, common=UPDATE_OPTIONS)
     removed = "Remove a dataset of your own, and its graph where nothing else needs it."
     renamed = "Give a dataset of your own another name."
     command(data, "rm", remove_dataset, group="data", help=removed, example="cgnn data rm mine")
     command(data, "rename", rename_dataset, group="data", help=renamed, example="cgnn data rename mine payments")
-    brief = "Datasets: list, show, fetch, verify, import, update, rm, rename. [green]cgnn data fetch squirrel[/green]"
-    app.add_typer(data, name="data", rich_help_panel="Graphs", short_help=brief)
 
 
 def list_datasets(session: Session) -> Outcome:
@@ -82,8 +93,10 @@ def _listed(datasets: Datasets, name: str) -> dict[str, Any]:
     on_disk = ["store"] if header else []
     if standin and datasets.store.find("graph", standin["key"]):
         on_disk.append("stand-in")
-    row: dict[str, Any] = {"name": name, "title": TITLES.get(name, "imported"), "in_paper": False}
-    if name in BENCHMARKS:
+    own = is_imported(datasets.store, name)
+    title = "imported" if own else TITLES.get(name, "imported")
+    row: dict[str, Any] = {"name": name, "title": title, "in_paper": False}
+    if name in BENCHMARKS and not own:
         benchmark = BENCHMARKS[name]
         found = find_files(benchmark, datasets.source)
         if len(found) == len(benchmark.files):
@@ -117,7 +130,7 @@ def show_dataset(
     parts = ("protocol", "undirected", "featureless", "verified", "standin")
     origin = {part: value for part, value in header.summary.items() if part in parts}
     expected, paper, about = {}, {}, None
-    if name in BENCHMARKS:
+    if name in BENCHMARKS and not is_imported(session.store, name):
         benchmark = BENCHMARKS[name]
         expected, paper = {} if config.undirected else benchmark.expected, benchmark.paper
         if config.featureless:
@@ -168,14 +181,19 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
 
 def _publish(session: Session, name: str, given: dict[str, Any], before: Step | None = None) -> Outcome:
     """Import the files, add them to a graph so far if there is one, and let the name stand for the result."""
-    from cgnn_cli.datasets.files.importing import import_graph
-    from cgnn_cli.datasets.naming import keep_version
-
-    earlier = None if before is None else session.workspace.runner.data(before)
-    graph = import_graph(ImportOptions(**given), earlier)
-    step = graph_step(graph)
     roles = ("edges", "features", "labels", "splits")
     source: dict[str, Any] = {role: str(given[role]) for role in roles if given.get(role)}
+    session.talker.begins(f"reading {', '.join(dict.fromkeys(source.values()))}")
+    from cgnn_cli.datasets.files.importing import import_graph
+    from cgnn_cli.datasets.files.split_rule import NAMES
+    from cgnn_cli.datasets.naming import keep_version
+
+    earlier = None
+    if before is not None:  # with what was noted at its import, which its file does not have
+        noted = session.store.dataset(name).get("summary", {})
+        earlier = dataclasses.replace(session.workspace.runner.data(before), summary=noted)
+    graph = import_graph(ImportOptions(**given), earlier, keep_parts=not given.keys() & {*NAMES, "splits"})
+    step = graph_step(graph)
     session.store.check_writable("graph", "datasets")
     with session.store.pinned([("graph", each.key) for each in (step, before) if each]):
         found, hit = session.workspace.runner.obtain(step)
@@ -269,4 +287,4 @@ def _figure(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{part} {count:,}" for part, count in value.items())
-    return f"{value:.4f}" if isinstance(value, float) else f"{value:,}"
+    return f"{value:z.4f}" if isinstance(value, float) else f"{value:,}"

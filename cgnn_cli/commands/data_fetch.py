@@ -39,9 +39,12 @@ def fetch_datasets(
         raise UsageError("name a benchmark graph, or --all", f"they are {', '.join(BENCHMARKS)}")
     source, options = session.workspace.source, FetchOptions(timeout=timeout, retries=retries)
     talker, wait = session.talker, session.store.lock_timeout
-    rows, errors = _rows(
-        chosen, lambda name: fetch_benchmark(name, source, options, talker, force=force, lock_timeout=wait)
-    )
+
+    def fetch(name: str) -> Verification:
+        talker.begins(f"fetching {name}")
+        return fetch_benchmark(name, source, options, talker, force=force, lock_timeout=wait)
+
+    rows, errors = _rows(chosen, fetch)
     if errors and len(chosen) == 1:
         raise errors[0]
     return _outcome(session, rows, errors, "fetched")
@@ -54,7 +57,12 @@ def verify_datasets(session: Session, names: NamesArgument = None) -> Outcome:
 
     source = session.workspace.source
     complete = [name for name, each in BENCHMARKS.items() if len(find_files(each, source)) == len(each.files)]
-    rows, errors = _rows(_chosen(names, complete), lambda name: verify_benchmark(name, source))
+
+    def verify(name: str) -> Verification:
+        session.talker.begins(f"reading {name}")
+        return verify_benchmark(name, source)
+
+    rows, errors = _rows(_chosen(names, complete), verify)
     if names is None:
         rows += [
             {"name": name, "state": "incomplete", "notes": [f"{len(found)} of {len(each.files)} files"]}

@@ -35,9 +35,10 @@ def register(app: typer.Typer) -> None:
         "diagnose",
         diagnose_dataset,
         help="Should commute times help on this graph? Figures and a verdict, before anything is trained.",
-        brief="Should commute times help on a graph? [green]cgnn diagnose --dataset demo[/green]",
+        brief="Should commute times help on a graph?",
         example="cgnn diagnose --dataset demo",
-        panel="Graphs",
+        panel="From a graph to scores",
+        common="--dataset --split --verify --method --solver --threads --json",
         extra=options.config_parameters("compute.threads", "compute.memory_limit", *own, *before),
     )
 
@@ -170,4 +171,4 @@ def _share(value: float | None, digits: int = 3) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    return "-" if value is None else f"{value:z.4f}"

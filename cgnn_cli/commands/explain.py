@@ -26,7 +26,7 @@ PARTS = ("popularity", "direct", "indirect")
 KINDS = (".svg", ".png", ".pdf")
 FIGURE_HELP = "Also draw the node among its neighbours, as .svg, .png or .pdf."
 CLASS_HELP = "Give the reasons for this class. Default: the predicted one."
-TRY_HELP = "Most neighbours to leave out in turn, the heaviest first."
+TRY_HELP = "Leave out at most this many neighbours in turn, the heaviest first."
 EDGES = {"to": "->", "from": "<-", "both": "<->", "none": "heard without an edge"}
 
 
@@ -36,9 +36,10 @@ def register(app: typer.Typer) -> None:
         "explain",
         explain,
         help="One node: what the model says about it, what each neighbour adds to that, and their times and weights.",
-        brief="Why the model says what it says of a node. [green]cgnn explain NODE[/green]",
+        brief="Why the model says what it says of a node.",
         example="cgnn explain 17 --figure node17.svg",
         panel="Use the results",
+        common="--dataset --class --top --try --figure --input --json",
         extra=options.config_parameters(*options.COMPUTE_WITHOUT_JOBS, *up_to("commute"), *options.DATASET_SECTIONS),
     )
 
@@ -49,7 +50,7 @@ def explain(
     dataset: options.Dataset = None,
     inputs: options.Input = None,
     about: Annotated[str | None, option("--class", CLASS_HELP, metavar="NAME")] = None,
-    top: Annotated[int, option("--top", "Most neighbours to show in each table.", min=1)] = 20,
+    top: Annotated[int, option("--top", "Show at most this many neighbours in each table.", min=1)] = 20,
     most: Annotated[int, option("--try", TRY_HELP, min=0)] = MOST_LEFT_OUT,
     figure: Annotated[Path | None, option("--figure", FIGURE_HELP, OUTPUT_PANEL, metavar="FILE")] = None,
 ) -> Outcome:
@@ -183,7 +184,7 @@ def _reasons(reasons: Any, top: int, *, timed: bool) -> list[str | Table]:
     table.title_justify = "left"
     for reason in reasons.neighbours[:top]:
         shown = reason.label or f"{reason.predicted}? {reason.probability:.2f}"
-        without = "-" if reason.adds is None else f"{reasons.probability - reason.adds:.3f}"
+        without = "-" if reason.adds is None else f"{reasons.probability - reason.adds:z.3f}"
         numbers = [points(reason.adds), without, *[_time(reason.amount)] * amounts]
         numbers += [_weight(reason.weight), _time(reason.commute)] * timed
         table.add_row(reason.id, shown, EDGES[reason.edge], *numbers)
@@ -212,11 +213,11 @@ def _table(title: str, rows: list[Any], *, rest: int) -> Any:
 def _time(value: float) -> str:
     if math.isnan(value):
         return "-"
-    return f"{value:,.2f}" if 0.01 <= abs(value) < 1e6 or value == 0 else f"{value:.3e}"
+    return f"{value:z,.2f}" if 0.01 <= abs(value) < 1e6 or value == 0 else f"{value:.3e}"
 
 
 def _ratio(value: float) -> str:
-    return "-" if math.isnan(value) else f"{value:.4f}"
+    return "-" if math.isnan(value) else f"{value:z.4f}"
 
 
 def _weight(value: float) -> str:

@@ -18,7 +18,16 @@ from cgnn_cli.store.outputs import write_output
 def register(app: typer.Typer) -> None:
     text = "Write an artifact as .csv, .parquet or .npz, with the user's own node ids."
     example = "cgnn export KEY --to csv --output commute.csv"
-    command(app, "export", export, help=text, example=example, panel="Look inside", extra=options.MEMORY_LIMIT)
+    command(
+        app,
+        "export",
+        export,
+        help=text,
+        example=example,
+        brief="An artifact as .csv, .parquet or .npz, with your own ids.",
+        panel="Look inside",
+        extra=options.MEMORY_LIMIT,
+    )
 
 
 def export(

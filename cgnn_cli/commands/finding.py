@@ -15,7 +15,7 @@ from cgnn_cli.execution.given import given_step, newest_run
 from cgnn_cli.execution.results import Runs
 from cgnn_cli.pipeline import Step
 from cgnn_cli.redaction import redacted_command
-from cgnn_cli.report.run_names import describe
+from cgnn_cli.report.run_names import name_runs
 from cgnn_cli.settings import KEYS
 from cgnn_cli.store.lineage import open_artifact
 from cgnn_cli.sweeps import flag_words
@@ -88,8 +88,7 @@ def _searched(session: Session, inputs: list[Path] | None, splits: list[int]) ->
 def _asked(session: Session) -> dict[str, Any]:
     """The options of stages that the command line gives, by itself or by a preset: not those of files and variables."""
     settings = session.settings
-    preset = {path for path, value in settings.values.items() if value.origin == f"preset {settings.preset}"}
-    named = (path for path in KEYS if path in settings.given | preset)
+    named = (path for path in KEYS if path in settings.given | settings.by_preset())
     return {path: settings.value(path) for path in named if KEYS[path].section in CONFIGS}
 
 
@@ -137,12 +136,9 @@ def _dataset_of(session: Session, made: Step | None) -> str | None:
 
 
 def run_words(session: Session, run: Step) -> str:
-    """A run in a line: its key, its model on its dataset, what is not as usual, and its splits."""
-    config, splits = run.config.train, run.config.splits
-    options = Runs(session.store).options(session.workspace.runner.obtain(run)[0])
-    if options.get("direction") == (config.directions or ("none",))[0]:  # the model's own
-        del options["direction"]
-    setting = describe(options, list(options))
-    model = f"{config.model} on {shown_name(session, run)}"
-    model += f" ({setting})" if setting else ""
-    return f"{run.key[:12]}, {model}, split{'s' if len(splits) > 1 else ''} {', '.join(map(str, splits))}"
+    """A run in a line: its key, its short name among the runs of its graph, and its splits."""
+    own, *others = Runs(session.store).beside(session.workspace.runner.obtain(run)[0])
+    label, splits = name_runs([own, *others])[own], run.config.splits
+    setting = f" ({label.setting})" if label.setting else ""
+    of_splits = f"split{'s' if len(splits) > 1 else ''} {', '.join(map(str, splits))}"
+    return f"{run.key[:12]}, {label.model} on {shown_name(session, run)}{setting}, {of_splits}"

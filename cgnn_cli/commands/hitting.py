@@ -26,7 +26,7 @@ WORDS = "NODE|NAME=A,B"
 TO_HELP = "Steps to these nodes: NODE or A,B; NAME=A,B for one of several sets. Repeat it for more."
 FROM_HELP = "Steps from these nodes to every node instead, in the same form."
 FILE_HELP = "The sets in a file with the columns node,set; node alone for one set."
-PROBES_HELP = "--from: estimate with so many random probes. Default: exact up to 3,000 nodes, 64 probes beyond."
+PROBES_HELP = "--from: estimate with this many random probes. Default: exact up to 3,000 nodes, 64 probes beyond."
 FILES = ".csv or .parquet file of all nodes. Default: the nearest ones, as a table."
 Words = list[str] | None
 
@@ -38,9 +38,10 @@ def register(app: typer.Typer) -> None:
         "hitting",
         hitting,
         help="Expected steps from every node to sets of nodes, and which of several sets is met first.",
-        brief="Steps from every node to sets of nodes. [green]cgnn hitting --to NODE[/green]",
+        brief="Steps from every node to sets of nodes.",
         example="cgnn hitting --dataset demo --to 17 --output steps.csv",
         panel="Use the results",
+        common="--to --to-file --from --from-file --dataset --output --top --method --walk --dry-run --json",
         extra=options.config_parameters(*compute, *up_to("dilap"), *options.DATASET_SECTIONS),
     )
 
@@ -57,7 +58,9 @@ def hitting(
     seed: Annotated[int | None, option("--seed", "Seed of the probes.", COMPUTE_PANEL, min=0)] = None,
     dry_run: options.DryRun = False,
     output: Annotated[Path | None, option("--output -o", FILES, OUTPUT_PANEL)] = None,
-    top: Annotated[int | None, option("--top", "Nodes in the table (20).", OUTPUT_PANEL, min=1)] = None,
+    top: Annotated[
+        int | None, option("--top", "Number of nodes in the table. Default: 20.", OUTPUT_PANEL, min=1)
+    ] = None,
 ) -> Outcome:
     """Steps to or from sets of nodes, on the walk that dilap made."""
     there, back = bool(to or to_file), bool(start_from or from_file)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -29,10 +31,12 @@ from cgnn_cli.commands import (
     sweep,
     tune,
 )
-from cgnn_cli.commands.options import option
+from cgnn_cli.commands.help_page import HelpAllOption, HelpGroup, Page, add_page
+from cgnn_cli.commands.options import keyword, option
 from cgnn_cli.commands.streams import prepare_streams, release_output
-from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly
+from cgnn_cli.errors import BROKEN_PIPE, INTERRUPTED, TERMINATED, CgnnError, ResourceError, StoppedEarly, UsageError
 from cgnn_cli.printable import printable
+from cgnn_cli.ranks.leading import explained
 from cgnn_cli.redaction import redacted
 from cgnn_cli.resources import lacks_memory, on_device
 from cgnn_cli.signals import STOPPER, Interrupted, Terminated
@@ -40,15 +44,34 @@ from cgnn_cli.store.disk import REFUSED
 from cgnn_cli.store.store import OUT_OF_SPACE
 
 VERSION_HELP = "Versions of cgnn and its libraries."
+INSTALL_HELP = "Install completion for the current shell."
+SHOW_HELP = "Show completion for the current shell, to copy it or customize the installation."
+ABOUT = "Learning on directed graphs with random-walk commute times."
+EXIT_CODES_HELP = (
+    "Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
+    "8 numerics, 9 dataset file not available, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, 143 SIGTERM. "
+    "`cgnn COMMAND --help` explains a command."
+)
+FIRST_STEPS = f"""\
+{ABOUT} Type first:
+  cgnn run --dataset demo             all stages, on a graph that comes with it
+
+With a table of your own edges, and labels of some nodes:
+  cgnn data import mine --edges edges.csv --labels labels.csv
+  cgnn run --dataset mine
+
+On a benchmark graph, which is downloaded:
+  cgnn run --dataset chameleon --preset tuned
+
+`cgnn --help` lists the commands, `cgnn COMMAND --help` explains one.
+"""
 app = typer.Typer(
     name="cgnn",
-    help="Learning on directed graphs with random-walk commute times.",
-    epilog="Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
-    "8 numerics, 9 dataset file not available, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, 143 SIGTERM. "
-    "`cgnn COMMAND --help` explains a command.",
-    no_args_is_help=True,
+    cls=HelpGroup,
+    help=ABOUT,
+    context_settings={"help_option_names": ["--help", "--help-all"]},
+    invoke_without_command=True,
     add_completion=True,
-    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 
@@ -63,32 +86,43 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def cgnn(
+    context: typer.Context,
     version: Annotated[bool, option("--version", VERSION_HELP, callback=_print_version, is_eager=True)] = False,
     debug: Annotated[bool, option("--debug", "Show tracebacks of errors.")] = False,
+    help_all: HelpAllOption = False,
 ) -> None:
     if debug:
         os.environ["CGNN_DEBUG"] = "1"
+    if context.invoked_subcommand is None:
+        sys.stdout.write(FIRST_STEPS)
+        raise typer.Exit(UsageError.exit_code)
 
 
 GROUPS = (
-    stages,
     run,
-    sweep,
+    data,
+    diagnose,
     tune,
+    sweep,
     predict,
     explain,
     review,
     hitting,
-    reproduce,
     report,
-    data,
-    diagnose,
+    reproduce,
+    stages,
     show,
     export,
     cache,
     models,
     config,
 )
+OPTIONS = [
+    *(each for each in inspect.signature(cgnn, eval_str=True).parameters.values() if each.name in ("version", "debug")),
+    keyword("install_completion", False, Annotated[bool, option("--install-completion", INSTALL_HELP)]),
+    keyword("show_completion", False, Annotated[bool, option("--show-completion", SHOW_HELP)]),
+]
+add_page(Page("cgnn", ABOUT, OPTIONS, "", example="cgnn run --dataset demo", label="Type first", last=EXIT_CODES_HELP))
 for group in GROUPS:
     group.register(app)
 
@@ -112,17 +146,18 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
-def call() -> int:
+def call(begin: Callable[[], None] = lambda: None) -> int:
     """Run the command line; every error ends here, as one line on standard error and an exit code."""
     prepare_streams()
     try:
         STOPPER.listen()
+        begin()
         code = _called(sys.argv[1:])(prog_name="cgnn", standalone_mode=False)
         sys.stdout.flush()
         STOPPER.settled = True  # an attribute, not a call: no signal comes between this line and the ones around it
     except BaseException as error:
         STOPPER.settled = True
-        code = _report(error)
+        code = _report(explained(error))
         release_output()
     STOPPER.received = None
     return code if isinstance(code, int) else 0

@@ -1,29 +1,52 @@
-"""`cgnn models`: the table of models."""
+"""`cgnn models`: the table of models, or one of them with its options."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from cgnn_cli.commands.console import styled
+from cgnn_cli.commands.help_page import joined, listed, rows_of, terminal_width
+from cgnn_cli.commands.options import argument, completion, config_parameters
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.configs import option_name
+from cgnn_cli.errors import UsageError
 from cgnn_cli.presets.lookup import describe_models
+from cgnn_cli.settings import KEYS
 
 
 def register(app: typer.Typer) -> None:
-    command(app, "models", models, help="The models that --model takes.", panel="Look inside")
+    text = "The models that --model takes; with a NAME, that one, and what its options mean."
+    command(app, "models", models, help=text, example="cgnn models dirgnn", panel="Look inside")
 
 
-def models(session: Session) -> Outcome:
+def models(
+    session: Session,
+    name: Annotated[
+        str | None, argument("NAME", "One of them.", completion(lambda: KEYS["train.model"].choices))
+    ] = None,
+) -> Outcome:
     rows = describe_models()
+    if name is not None:
+        if name not in (known := [row["name"] for row in rows]):
+            raise UsageError(f"unknown model {name}", f"known: {', '.join(known)}")
+        rows = [row for row in rows if row["name"] == name]
+        explained = [each for each in config_parameters("train") if each.name in rows[0]["options"]]
+        options = joined(listed(rows_of(explained), terminal_width()))
+        described = _table([row | {"options": []} for row in rows])
+        return Outcome.of(Group(described, options), {"models": rows})
+    return Outcome.of(_table(rows), {"models": rows})
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 1, 0))
     for row in rows:
         table.add_row(styled(row["name"], "bold"), _described(row))
-    return Outcome.of(table, {"models": rows})
+    return table
 
 
 def _described(row: dict[str, Any]) -> Text:

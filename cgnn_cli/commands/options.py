@@ -17,7 +17,7 @@ from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.errors import CgnnError
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.presets.lookup import AUTO, PRESETS
-from cgnn_cli.settings import DEFAULT_STORE, KEYS, Settings
+from cgnn_cli.settings import DEFAULT_STORE, KEYS, Settings, models_by_option
 from cgnn_cli.store.store import Store
 
 INPUT_PANEL, DATASET_PANEL, COMPUTE_PANEL, OUTPUT_PANEL = "Input", "Dataset", "Compute", "Output"
@@ -67,8 +67,19 @@ def config_parameters(*sections: str) -> list[inspect.Parameter]:
 @cache
 def _parameters(section: str) -> list[inspect.Parameter]:
     """The options of a section: made once, for they are many and several commands take them."""
-    keys, panel = (key for key in KEYS.values() if key.section == section), PANELS.get(section, f"Stage {section}")
-    return [_parameter(key.name, key.kind, key.default, key.metadata, panel) for key in keys]
+    keys = [key for key in KEYS.values() if key.section == section]
+    panels: dict[str, str] = {}
+    if section == "train":
+        panels = {name: _model_panel(models) for name, models in models_by_option().items()}
+    whole = PANELS.get(section, f"Stage {section}")
+    return [_parameter(key.name, key.kind, key.default, key.metadata, panels.get(key.name, whole)) for key in keys]
+
+
+def _model_panel(models: list[str]) -> str:
+    """The heading of options that not every model has: the models that have them, or most."""
+    if 2 * len(models) > len(KEYS["train.model"].choices):
+        return "Most models"
+    return f"Model{'s' if len(models) > 1 else ''} {', '.join(models)}"
 
 
 def import_parameters() -> list[inspect.Parameter]:
@@ -109,10 +120,10 @@ def _one_of(names: Callable[[], Sequence[str]], value: str) -> str:
 
 
 def _readable_default(value: Any) -> str | bool:
-    if value is None:
+    if value is None or value is False:
         return False
-    if isinstance(value, bool):
-        return "yes" if value else "no"
+    if value is True:
+        return "yes"
     return "1/3" if value == 1 / 3 else str(value)
 
 
@@ -150,8 +161,8 @@ def _completion_store() -> Store:
 
 
 PRESET_HELP = (
-    f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; {AUTO}: the model and settings that "
-    "`cgnn tune` chose. Others override them."
+    f"Settings of the model on the dataset: {', '.join(PRESETS)}, or a .toml file; {AUTO}: what `cgnn tune` chose. "
+    "The command line overrides them."
 )
 PRESET_PARAMETER = keyword(
     "preset",

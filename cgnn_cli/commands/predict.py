@@ -38,7 +38,7 @@ RunOption = Annotated[
 ]
 CLASS_HELP = "Rank the nodes by the probability of this class; only those without a label."
 ClassOption = Annotated[str | None, option("--class", CLASS_HELP, OUTPUT_PANEL, metavar="NAME")]
-TOP_HELP = f"So many nodes of the ranking. Default: all in a file, {SHOWN_RANKS} on the terminal."
+TOP_HELP = f"Length of the ranking. Default: all in a file, {SHOWN_RANKS} on the terminal."
 TopOption = Annotated[int | None, option("--top", TOP_HELP, OUTPUT_PANEL, min=1)]
 AllOption = Annotated[bool, option("--all", "Rank nodes with a label too.", OUTPUT_PANEL)]
 SPLIT_HELP = "Split whose model to take; repeat it for several. Default: every split that was trained."
@@ -51,9 +51,10 @@ def register(app: typer.Typer) -> None:
         "predict",
         predict,
         help="The class of every node and the probability of each, from models that are trained; it trains none.",
-        brief="Class probabilities of every node. [green]cgnn predict --output predictions.csv[/green]",
+        brief="Class probabilities of every node.",
         example="cgnn predict --class fraud --top 100 --output suspects.csv",
         panel="Use the results",
+        common="--output --class --top --all --run --dataset --split --embeddings --json",
         extra=options.config_parameters(*options.COMPUTE_WITHOUT_JOBS, *up_to("train"), *options.DATASET_SECTIONS),
     )
 

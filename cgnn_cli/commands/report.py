@@ -27,7 +27,7 @@ def register(app: typer.Typer) -> None:
         "report",
         report_runs,
         help="Tables, figures and one HTML page from evaluations: by default all of the store.",
-        brief="Tables, figures and a page from runs. [green]cgnn report --output report[/green]",
+        brief="Tables, figures and a page from runs.",
         example="cgnn report --format html,tex --output report",
         panel="Use the results",
     )
@@ -50,16 +50,18 @@ def report_runs(
     from cgnn_cli.report.files import figure_files, report_files
     from cgnn_cli.report.scores import run_table
 
+    session.talker.begins("reading the runs", passing=True)
     report = session.workspace.report(runs or (), with_origin=with_origin, metric=metric)
     make_folder(output)
     drawn = bool(wanted & {"html", "md", "tex"})
     if drawn and find_spec("matplotlib") is None:
         session.talker.note("no figures: matplotlib is not installed (pip install 'cgnn[plot]')")
+    session.talker.begins("making tables and figures", passing=True)
     page = report.page(title, figures=drawn)
     files = report_files(report, page, wanted)
     if page.pictures:
         make_folder(output / "figures")
-    for name, content in (figure_files(page) | files).items():
+    for name, content in (figure_files(page, wanted) | files).items():
         write_output(output / name, content)
     written = [str(output / name) for name in files]
     summary = {

@@ -36,9 +36,9 @@ DatasetsOption = Annotated[
     str | None, option("--datasets", DATASETS_HELP, INPUT_PANEL, metavar="LIST", autocompletion=complete_dataset)
 ]
 MODELS_HELP = "Models or rows, with commas, where an experiment has several. Default: all of them."
-SPLITS_HELP = "The first so many splits. Default: all."
+SPLITS_HELP = "Number of splits, from the first on. Default: all."
 QUICK_HELP = "The demo graph, 2 splits, 10 epochs of a narrow network."
-MINUTES_HELP = "Begin nothing new after so long, only score what is trained; rerun to go on. Default: no limit."
+MINUTES_HELP = "Begin nothing new after this time, only score what is trained; rerun to go on. Default: no limit."
 OUTPUT_HELP = "Folder to write to. Default: reproduction/NAME."
 
 
@@ -48,9 +48,10 @@ def register(app: typer.Typer) -> None:
         "reproduce",
         reproduce,
         help=f"Run an experiment of the paper, or one beyond it: {LISTED}.",
-        brief="Rerun the paper's experiments. [green]cgnn reproduce table1 --quick[/green]",
-        example="cgnn reproduce table1 --datasets chameleon,cora-ml --jobs 2 --max-minutes 30",
+        brief="Rerun the paper's experiments.",
+        example="cgnn reproduce table1 --datasets chameleon --max-minutes 30",
         panel="Use the results",
+        common="--list --quick --datasets --models --splits --max-minutes --jobs --mirror --output",
         extra=config_parameters("compute", "source"),
     )
 

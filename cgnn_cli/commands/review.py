@@ -17,7 +17,7 @@ from cgnn_cli.store.outputs import write_output
 COMPUTE_OPTIONS = [f"compute.{name}" for name in ("deterministic", "memory_limit", "threads", "device")]
 CLASS_HELP = "The class to look for."
 TOP_HELP = "Number of nodes: the likeliest of the class, those without a label first."
-TRY_HELP = "Most neighbours of a node to leave out in turn, the heaviest first."
+TRY_HELP = "Leave out at most this many neighbours of a node in turn, the heaviest first."
 
 
 def register(app: typer.Typer) -> None:
@@ -26,9 +26,10 @@ def register(app: typer.Typer) -> None:
         "review",
         review,
         help="One page to work through the likeliest nodes of a class: picture, reasons, and decisions to tick.",
-        brief="A page to decide on the likeliest nodes of a class. [green]cgnn review --class fraud[/green]",
+        brief="A page to decide on the likeliest nodes of a class.",
         example="cgnn review --class fraud --top 50 --output review.html",
         panel="Use the results",
+        common="--class --top --output --dataset --input --try --device --json",
         extra=options.config_parameters(*COMPUTE_OPTIONS, *options.DATASET_SECTIONS),
     )
 

@@ -14,10 +14,11 @@ from cgnn_cli.commands.starting import choose_splits, deliver, find_start, note_
 from cgnn_cli.configs import CommuteConfig, metric_words
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import CgnnError, UsageError
-from cgnn_cli.execution.runner import Runner
-from cgnn_cli.pipeline import COMMANDS, Step, plan
+from cgnn_cli.execution.results import Runs
+from cgnn_cli.pipeline import COMMANDS, plan
 from cgnn_cli.presets.lookup import AUTO, FOUND, rows_of
-from cgnn_cli.report.paired import paired_difference
+from cgnn_cli.report.paired import difference_text, paired_difference
+from cgnn_cli.report.run_names import name_runs
 from cgnn_cli.report.table import spread_text
 from cgnn_cli.settings import Resolved
 from cgnn_cli.solver_table import exact_or_series
@@ -27,15 +28,17 @@ from cgnn_cli.store.choices import read_choice
 FIGURES = ("test_accuracy", "validation_accuracy", "macro_f1")
 
 
-def compared(nodes: int) -> dict[str, CommuteConfig]:
-    """The weights that are compared; true times of a large graph come from the series."""
-    true_times = exact_or_series(nodes)
-    return {
-        "no weights": CommuteConfig(solver="pi-only", proximity="none"),
-        "svd, exp (paper)": CommuteConfig(solver="svd", proximity="exp"),
-        f"{true_times}, inverse": CommuteConfig(solver=true_times, proximity="inverse"),
-        "pi-only, inverse": CommuteConfig(solver="pi-only", proximity="inverse"),
-    }
+PAPER = CommuteConfig(solver="svd", proximity="exp")
+
+
+def compared(nodes: int) -> list[CommuteConfig]:
+    """The weights that are compared; true times of a graph for which `exact` takes long come from the series."""
+    return [
+        CommuteConfig(solver="pi-only", proximity="none"),
+        PAPER,
+        CommuteConfig(solver=exact_or_series(nodes, quickly=True), proximity="inverse"),
+        CommuteConfig(solver="pi-only", proximity="inverse"),
+    ]
 
 
 COMPARE_HELP = "Train also without weights, with the paper's, with true times and with pi-only, on the same splits."
@@ -46,15 +49,16 @@ CompareOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    example = "cgnn run --dataset demo"
     command(
         app,
         "run",
         run,
         help="Walk all stages, from a dataset to scores; by default on the embedded demo graph.",
-        brief=f"Walk all stages; by default on the embedded demo graph. [green]{example}[/green]",
-        example=example,
-        panel="All stages",
+        brief="Walk all stages; by default on the embedded demo graph.",
+        example="cgnn run --dataset demo",
+        panel="From a graph to scores",
+        common="--dataset --preset --model --layers --hidden --dropout --lr --epochs --metric --proximity --compare "
+        "--split --jobs --device --dry-run",
         extra=options.config_parameters("compute", *COMMANDS, *options.DATASET_SECTIONS),
     )
 
@@ -92,20 +96,20 @@ def run(
     # What was chosen is set beside the defaults; other settings are compared with other weights alone.
     around = session.given.settings(preset=None) if settings.preset == AUTO else settings
     weighted = {**options.stage_configs(around), "train": around.config("train", model="cgnn")}
-    weights = compared(runner.graph_figure(start, "nodes")) if compare else {}
-    plans = {name: plan("eval", start, {**weighted, "commute": config}, splits) for name, config in weights.items()}
-    note_unread_options(session, step, *plans.values())
+    weights = compared(runner.graph_figure(start, "nodes")) if compare else []
+    plans = [plan("eval", start, {**weighted, "commute": config}, splits) for config in weights]
+    note_unread_options(session, step, *plans)
     if dry_run:
-        return show_forecast(session, step, *plans.values())
-    session.workspace.obtain(*step.lineage, *plans.values())
+        return show_forecast(session, step, *plans)
+    session.workspace.obtain(*step.lineage, *plans)
     outcome = deliver(session, step, output_format)
     if target == "eval":
         if name and not settings.preset and not session.as_json:
             session.talker.say(hint(session, name, start.key))
-        rows = {name: runner.obtain(other)[0] for name, other in plans.items()}
-        if step.key not in {header.key for header in rows.values()}:  # what was asked for comes last if it is new
-            origin = " (chosen)" if settings.preset == AUTO else " (as asked)"
-            rows[_title(runner, step) + (origin if compare else "")] = runner.obtain(step)[0]
+        marks = {other.key: " (paper)" * (config == PAPER) for other, config in zip(plans, weights, strict=True)}
+        # What was asked for comes last if it is new.
+        marks.setdefault(step.key, (" (chosen)" if settings.preset == AUTO else " (as asked)") * compare)
+        rows = _rows(session, {other.key: runner.obtain(other)[0] for other in (*plans, step)}, marks)
         if compare:
             outcome.values["summary"] = {**outcome.values["summary"], "comparison": _comparison_values(rows)}
         outcome.table = score_table(rows, (graph and name_of(session.store, graph.key, name)) or "scores")
@@ -120,19 +124,18 @@ def hint(session: Session, dataset: str, graph_key: str) -> str:
             return f"hint: `cgnn tune` chose {choice.model} for this graph; --preset {AUTO} takes it"
     except CgnnError as error:
         session.talker.warn(f"{error.message} ({error.hint})")
-    if found := [name for name in FOUND if (dataset, model) in rows_of(name, [model])]:
+    here = session.settings.form(dataset)
+    if found := [name for name in FOUND if (here, model) in rows_of(name, [model])]:
         return f"hint: there are settings of {model} for {dataset}; --preset {' or '.join(found)} takes them"
     return f"hint: `cgnn tune --dataset {dataset}` chooses a model and its settings on validation"
 
 
-def _title(runner: Runner, step: Step) -> str:
-    """The weights of an evaluation, or its model where that has none."""
-    commute = step.inputs.get("commute")
-    if commute is None:
-        return str(step.config.train.model)
-    config = runner.obtain(commute)[0].config
-    scale = config.get("scale", 1.0)
-    return f"{config['solver']}, {config['proximity']}" + (f" {scale}" if scale != 1.0 else "")
+def _rows(session: Session, headers: dict[str, Header], marks: dict[str, str]) -> dict[str, Header]:
+    """The scores by the short names of their runs; beside others, those of cgnn are told by their weights."""
+    source = Runs(session.store)
+    labels = name_runs([source.of(header) for header in headers.values()]).values()
+    names = [each.setting if each.model == "cgnn" and len(headers) > 1 else str(each) for each in labels]
+    return {name + marks[key]: headers[key] for name, key in zip(names, headers, strict=True)}
 
 
 def _comparison_values(rows: dict[str, Header]) -> list[dict[str, Any]]:
@@ -170,4 +173,4 @@ def score_table(rows: dict[str, Header], dataset: str) -> Table:
 def _difference(header: Header, first: Header) -> str:
     figures = "test_accuracy_per_split"
     gap = paired_difference(header.summary[figures], first.summary[figures])
-    return f"{100 * gap.mean:+.2f}" + ("" if gap.error is None else f" ± {100 * gap.error:.2f}")
+    return difference_text(gap)

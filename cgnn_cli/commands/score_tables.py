@@ -12,7 +12,9 @@ from cgnn_cli.commands.console import figure, make_table
 from cgnn_cli.commands.session import Outcome, Session
 from cgnn_cli.configs import METRICS, metric_words
 from cgnn_cli.datasets.registry import name_of
+from cgnn_cli.execution.results import Runs
 from cgnn_cli.pipeline import Step
+from cgnn_cli.report.run_names import name_runs
 from cgnn_cli.report.scores import OF_CLASSES, class_rows
 from cgnn_cli.report.table import counted, spread_text
 
@@ -31,7 +33,8 @@ def add_scores(session: Session, step: Step, outcome: Outcome) -> Outcome:
         return outcome
     graph = step.find("graph")
     name = (graph and name_of(session.store, graph.key)) or "graph"
-    title = f"{name}: {summary['model']}, {{}} nodes of {counted(len(summary['splits']), 'split')}, in %"
+    (label,) = name_runs([Runs(session.store).of(session.workspace.runner.obtain(step)[0])]).values()
+    title = f"{name}: {label}, {{}} nodes of {counted(len(summary['splits']), 'split')}, in %"
     if stage == "train":
         outcome.table = Group(title.format("validation"), trained_table(summary))
     else:

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import typer
 
 from cgnn_cli.commands.console import Talker, stdout_console
+from cgnn_cli.commands.help_page import HELP_ALL, HelpCommand, HelpGroup, Page, add_page
 from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTINGS_PANEL
 from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig, option_name
 from cgnn_cli.errors import ResourceError, UsageError
@@ -80,7 +82,7 @@ class CommandLine:
         """The settings in force."""
         changes = {"preset": self.preset, **changes}
         if changes["preset"] == AUTO:
-            known = Settings(self.flags, self.sets, self.file)
+            known = Settings(self.flags, self.sets, self.file, point=changes.get("point"))
             form, source = known.config("graph"), known.config("source")
             assert isinstance(form, GraphConfig) and isinstance(source, SourceConfig)
             changes["row"] = chosen_row(Store(store_root(known)), known.value("dataset"), form, source)
@@ -124,7 +126,9 @@ class Session:
         self.given = given
         self.space = space or {}
         self.as_json = as_json
-        self.talker = Talker(quiet=quiet)
+        self.talker = Talker(quiet=quiet, asked={*settings.given, *self.space})
+        for note in settings.notes:
+            self.talker.note(note)
         self.store = Store(store_root(settings), warn=self.talker.warn, lock_timeout=lock_timeout)
         self._clock = time.perf_counter()
 
@@ -136,6 +140,11 @@ class Session:
         if compute.deterministic:  # CUDA reads this when torch is first used
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         return Workspace(self.store, source, compute, self.talker, STOPPER, self.talker)
+
+    def close(self) -> None:
+        """End what the call has started."""
+        if "workspace" in self.__dict__:
+            self.workspace.close()
 
     def configure(self, *, forced: Sequence[str] = (), restart: bool = False) -> None:
         """Compute some stages even if they are there, or begin unfinished work anew."""
@@ -150,6 +159,7 @@ class Session:
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""
         STOPPER.hear()  # later there is nothing left to stop
+        self.talker.clear()
         try:
             self._print(outcome)
         except BrokenPipeError:
@@ -182,7 +192,7 @@ class Session:
 def _panel_order(parameter: inspect.Parameter) -> int:
     """Help shows what a command takes first, then its method, then how it computes, then its output."""
     panel = getattr(parameter.annotation.__metadata__[0], "rich_help_panel", None) or ""
-    if panel.startswith("Stage"):
+    if panel.startswith(("Stage", "Model", "Most")):
         return 1
     return {COMPUTE_PANEL: 2, OUTPUT_PANEL: 3, SETTINGS_PANEL: 4}.get(panel, 0)
 
@@ -195,7 +205,8 @@ def command(
     help: str,
     brief: str | None = None,
     example: str = "",
-    panel: str | None = None,
+    panel: str = "Commands",
+    common: str | None = None,
     group: str = "",
     extra: Sequence[inspect.Parameter] = (),
     fields: Sequence[inspect.Parameter] = (),
@@ -205,7 +216,8 @@ def command(
 
     `extra` parameters and `dataset` are settings: they reach the function through `session.settings`, which also knows
     the environment and the configuration file; `fields` reach it as keywords. A command that `sweeps` gets what spans
-    several values as a space. `brief` stands in the list of commands, the `example` under the command's own help.
+    several values as a space. `brief` stands in the list of commands, under the heading `panel`; `common` names the
+    options that --help shows, in their order, where these are not all.
     """
     own = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -229,14 +241,23 @@ def command(
         before = ASKED_LIMIT.set(str(settings.value("compute.memory_limit")))
         try:
             session = Session(full_name, settings=settings, given=given, space=space, **common)
-            with session.talker:
+            with session.talker, closing(session):
                 session.finish(function(session, **own_values))
         finally:
             ASKED_LIMIT.reset(before)
 
     parameters = sorted([*own, *extra, *COMMON], key=_panel_order)
-    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    accepting = [*parameters, *[HELP_ALL] * (common is not None)]
+    wrapper.__signature__ = inspect.Signature(accepting)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in accepting}
     del wrapper.__wrapped__
-    epilog = f"Example: {example}" if example else None
-    app.command(name, help=help, short_help=brief, epilog=epilog, rich_help_panel=panel)(wrapper)
+    add_page(Page(f"cgnn {full_name}", help, parameters, common, example=example, brief=brief, panel=panel))
+    app.command(name, cls=HelpCommand, help=help, short_help=brief)(wrapper)
+
+
+def command_group(app: typer.Typer, name: str, *, help: str, brief: str, example: str = "", panel: str) -> typer.Typer:
+    """Register a group of commands, to be registered with it."""
+    commands = typer.Typer(no_args_is_help=True, cls=HelpGroup, help=help)
+    add_page(Page(f"cgnn {name}", help, example=example, brief=brief, panel=panel))
+    app.add_typer(commands, name=name, short_help=brief)
+    return commands

@@ -25,7 +25,7 @@ PAIRS_HELP = "Instead of the edges, exact times of the pairs in this file (sourc
 PairsOption = Annotated[Path | None, option("--pairs", PAIRS_HELP, INPUT_PANEL, metavar="FILE")]
 KEMENY_HELP = "Also Kemeny's constant: expected steps to a node drawn from pi; beyond 3,000 nodes with an error bar."
 KemenyOption = Annotated[bool, option("--kemeny", KEMENY_HELP, OUTPUT_PANEL)]
-TOP_HELP = "Also show so many edges with the shortest commute times."
+TOP_HELP = "Also show this many edges with the shortest commute times."
 TopOption = Annotated[int | None, option("--top", TOP_HELP, OUTPUT_PANEL, min=1)]
 
 
@@ -38,8 +38,8 @@ def register(app: typer.Typer) -> None:
                 name,
                 _stage_command(name),
                 help=stage.help,
-                brief=f"{stage.help} [green]{stage.example}[/green]",
                 example=stage.example,
+                common=stage.common,
                 panel="Stages, in order",
                 extra=options.config_parameters(*stage.compute_options, *up_to(name), *options.DATASET_SECTIONS),
             )

@@ -40,26 +40,26 @@ from cgnn_cli.sweeps import (
 from cgnn_cli.workspace import best_first
 
 FileArgument = Annotated[Path | None, argument("FILE", "The sweep in TOML: lists and ranges of values.")]
-RandomOption = Annotated[int | None, option("--random", "Draw so many configurations at random.", INPUT_PANEL, min=1)]
+RandomOption = Annotated[int | None, option("--random", "Draw this many configurations at random.", INPUT_PANEL, min=1)]
 SeedOption = Annotated[int | None, option("--sweep-seed", "Seed of --random.", INPUT_PANEL, show_default="0", min=0)]
 SHARD_HELP = "Only part I of N, from 1. Default: the place of this task in Slurm's job array, or all."
 ShardOption = Annotated[str | None, option("--shard", SHARD_HELP, COMPUTE_PANEL, metavar="I/N")]
-MINUTES_HELP = "Begin no training after so many minutes; the same command goes on later."
+MINUTES_HELP = "Begin no training after this many minutes; the same command goes on later."
 MinutesOption = Annotated[float | None, option("--max-minutes", MINUTES_HELP, COMPUTE_PANEL, min=0)]
 RECORD_HELP = "Write the best configuration and this search into a preset: tuned, extended, or a .toml file."
 RecordOption = Annotated[str | None, option("--record", RECORD_HELP, OUTPUT_PANEL, metavar="NAME")]
 
 
 def register(app: typer.Typer) -> None:
-    example = "cgnn sweep --dataset demo --set train.layers=1,2,3"
     command(
         app,
         "sweep",
         sweep,
         help="Train many configurations and compare them on validation nodes; test nodes are never scored.",
-        brief=f"Compare many configurations on validation nodes. [green]{example}[/green]",
-        example=example,
-        panel="All stages",
+        brief="Compare many configurations on validation nodes.",
+        example="cgnn sweep --dataset demo --set train.layers=1,2,3",
+        panel="From a graph to scores",
+        common="--dataset --set --split --random --preset --metric --record --max-minutes --shard --jobs --device",
         extra=options.config_parameters("compute", *COMMANDS, *options.DATASET_SECTIONS),
         sweeps=True,
     )
@@ -78,9 +78,14 @@ class Search:
     seed: int
 
     @cached_property
+    def points(self) -> list[Point]:
+        """The configurations."""
+        return points_of(self.space, self.count, self.seed)
+
+    @cached_property
     def metric(self) -> str:
         """What configurations are compared by, in words: one for all of them."""
-        settings = self.settings({})
+        settings = self.settings(self.points[0])
         return metric_words(settings.value("train.metric"), settings.value("train.metric_class"))
 
     def settings(self, point: Point) -> Settings:
@@ -97,13 +102,14 @@ class Search:
         changed = {path: settings.value(path) for path in own if settings.value(path) != KEYS[path].default}
         return Run(name, self.dataset, changed, self.splits)
 
-    def command(self) -> str:
-        """The command that makes this search again, wherever its settings came from."""
+    def command(self, point: Point) -> str:
+        """The command that makes this search again with this configuration, wherever its settings came from."""
         words = ["cgnn", "sweep", "--dataset", self.dataset]
         words += ["--preset", self.preset] if self.preset else []
         words += [word for split in self.splits for word in ("--split", str(split))]
-        fixed = self.session.settings.changed(SWEPT)
-        words += set_words({path: value for path, value in fixed.items() if path not in self.space})
+        settings = self.settings(point)
+        unsaid = self.space.keys() | settings.by_preset()
+        words += set_words({path: value for path, value in settings.changed(SWEPT).items() if path not in unsaid})
         words += [word for path, choice in self.space.items() for word in ("--set", f"{path}={_listed(path, choice)}")]
         if self.count is not None:
             words += ["--random", str(self.count), "--sweep-seed", str(self.seed)]
@@ -125,12 +131,15 @@ def sweep(
     from cgnn_cli.execution.scheduler import Deadline
 
     search = _search(session, read_sweep(file) if file else SweepFile(), split, count, sweep_seed)
-    points = points_of(search.space, search.count, search.seed)
+    points = search.points
+    for note in dict.fromkeys(note for point in points for note in search.settings(point).notes):
+        session.talker.note(note)
     part = shard_of(shard, os.environ)
     _check_record(search, record, part)
     runs = [search.run(point) for point in part.of(points)]
     of_all = f", shard {part.number} of {part.count}" if part.count > 1 else ""
-    title = f"{search.dataset}: validation {search.metric} in %, mean ± std over the splits{of_all}"
+    over = "1 split" if len(search.splits) == 1 else "mean ± std over the splits"
+    title = f"{search.dataset}: validation {search.metric} in %, {over}{of_all}"
     with Board(session.talker, title, len(runs)) as board:
         session.workspace.runner.reporter = board
         session.workspace.scheduler.carry_out(runs, deadline=Deadline(max_minutes), finished=board.finished)
@@ -215,7 +224,7 @@ def _summary(search: Search, part: Shard, total: int, runs: list[Run], points: l
         "total": total,
         "configurations": rows,
         "best": None,
-        "command": search.command(),
+        "command": search.command(search.points[0]),
     }
 
 
@@ -233,5 +242,5 @@ def _check_record(search: Search, record: str | None, part: Shard) -> None:
 def _record(search: Search, name: str, best: Run, point: Point, total: int) -> None:
     """Write the winner as a row of a preset, with the search that found it."""
     settings = search.settings(point)
-    row = Row(settings.full_row(), search_of(best, total, search.command()))
-    record_row(name, search.dataset, settings.value("train.model"), row)
+    row = Row(settings.full_row(), search_of(best, total, search.command(point)))
+    record_row(name, settings.form(search.dataset), settings.value("train.model"), row)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from statistics import fmean, pstdev
 from types import TracebackType
@@ -79,21 +78,24 @@ class Board:
         self.talker, self.title, self.total = talker, title, total
         self.results: list[Run] = []
         self.computed = False
-        self._status = ""
+        self._status: Any = ""
         self._live: Live | None = None
-        self._shown = 0.0
+        self._begun: set[str] = set()
 
     def __enter__(self) -> Board:
-        if self.talker.console.is_terminal and not self.talker.quiet:
+        if self.talker.draws and not self.talker.quiet:
             from rich.live import Live
 
+            self.talker.clear()
             self._live = Live(console=self.talker.console, transient=True, auto_refresh=False)
             self._live.start()
+            self.talker.screen = self._show
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.talker.screen = None
         if self._live is not None:
             self._live.stop()
 
@@ -103,12 +105,14 @@ class Board:
         if header.stage != "fit" and not hit:
             self.talker.stage_done(header, hit=hit)
 
+    def begins(self, what: str, key: str = "", *, passing: bool = False) -> None:
+        """In a log, only the first of a kind: what follows is told when it is done."""
+        kind = what.split(maxsplit=1)[0]
+        self.talker.begins(what, key, passing=passing or kind in self._begun)
+        self._begun.add(kind)
+
     def progress(self, done: int, total: int, message: str) -> None:
-        if self._live is None:
-            self.talker.progress(done, total, message)
-        elif time.monotonic() - self._shown > 0.25:
-            self._status = f"{done} of {total}  {message}"
-            self._refresh()
+        self.talker.progress(done, total, message)
 
     def finished(self, result: Run) -> None:
         """A configuration is done or has failed; one that goes on to more splits is so again."""
@@ -121,8 +125,11 @@ class Board:
         over = "" if self.total is not None else f"  splits {len(result.splits)}"
         self.talker.say(f"{place}{result.name}  {outcome}{over}")
 
+    def _show(self, status: Any) -> None:
+        self._status = status
+        self._refresh()
+
     def _refresh(self) -> None:
         assert self._live is not None
-        self._shown = time.monotonic()
         best = best_first(self.results)[:SHOWN_ROWS]
         self._live.update(Group(sweep_table(best, self.title), self._status), refresh=True)

@@ -11,6 +11,7 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.options import COMPUTE_PANEL, INPUT_PANEL, OUTPUT_PANEL, option
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.sweep_table import SHOWN_ROWS, Board, configuration_values, sweep_table, validation_text
+from cgnn_cli.configs import metric_words
 from cgnn_cli.errors import UsageError
 from cgnn_cli.presets.lookup import AUTO, Row
 from cgnn_cli.presets.recording import check_record, record_row
@@ -21,13 +22,20 @@ from cgnn_cli.tuning.budget import MINUTES, Budget
 if TYPE_CHECKING:
     from cgnn_cli.tuning.search import Gain, Tuned
 
+ASKED = ("train.class_weights", "train.metric_class", "train.metric")  # of all options of a training
+MODEL_HELP = "Compare settings of this model alone; `cgnn models` lists and describes them."
+MODEL = options.keyword(
+    "model",
+    None,
+    Annotated[str | None, option("--model", MODEL_HELP, INPUT_PANEL, metavar="NAME", show_default="several")],
+)
 DEFAULT_OUTPUT = Path("tuned.toml")
 MINUTES_HELP = "Time to search; no training is begun after it. The same command goes on later."
 MinutesOption = Annotated[
     float | None, option("--minutes", MINUTES_HELP, COMPUTE_PANEL, show_default=f"{MINUTES:g}", min=0)
 ]
 TRIALS_HELP = (
-    "Try so many configurations instead, however long it takes: the same choice on any machine, under any load."
+    "Try this many configurations instead, however long it takes: the same choice on any machine, under any load."
 )
 TrialsOption = Annotated[int | None, option("--trials", TRIALS_HELP, COMPUTE_PANEL, min=1)]
 SeedOption = Annotated[int, option("--seed", "Seed of the search.", INPUT_PANEL, min=0)]
@@ -36,18 +44,18 @@ OutputOption = Annotated[Path, option("--output -o", OUTPUT_HELP, OUTPUT_PANEL)]
 
 
 def register(app: typer.Typer) -> None:
-    example = "cgnn tune --dataset demo --trials 6"
     command(
         app,
         "tune",
         tune,
-        help="Choose the model and its settings for a dataset by validation accuracy, within a time or a number of "
+        help="Choose the model and its settings for a dataset on validation nodes, within a time or a number of "
         "trials, and say what commute times added. Test labels are never read. What is set with --set, in the "
         "environment or a file holds in every configuration.",
-        brief=f"Choose model and settings on validation, within a time. [green]{example}[/green]",
-        example=example,
-        panel="All stages",
-        extra=options.config_parameters("compute", *options.DATASET_SECTIONS),
+        brief="Choose model and settings on validation, within a time.",
+        example="cgnn tune --dataset demo --trials 6",
+        panel="From a graph to scores",
+        common="--dataset --minutes --trials --metric --model --split --output --set --seed --jobs --device --json",
+        extra=[MODEL, *options.config_parameters("compute", *ASKED, *options.DATASET_SECTIONS)],
     )
 
 
@@ -73,13 +81,14 @@ def tune(
     check_record(str(output), "")
     budget = Budget(MINUTES if minutes is None else minutes, trials)
     fixed = session.settings.changed(SWEPT)
-    title = f"{dataset}: validation accuracy in %, mean ± std over the splits"
+    judged = metric_words(session.settings.value("train.metric"), session.settings.value("train.metric_class"))
+    title = f"{dataset}: validation {judged} in %, mean ± std over the splits"
     with Board(session.talker, title) as board:
         session.workspace.runner.reporter = board
         tuned = session.workspace.tune(
             dataset, fixed, budget=budget, seed=seed, splits=sorted(set(split or ())), finished=board.finished
         )
-    record_row(str(output), dataset, tuned.model, Row(tuned.row, tuned.search))
+    record_row(str(output), session.settings.form(dataset), tuned.model, Row(tuned.row, tuned.search))
     best = f"{tuned.best.name.split()[0]}  {describe_point(tuned.best.settings)}"
     use, by_file = commands_of(session, tuned, output)
     lines = [tuned.story(), f"best: {best}, validation {validation_text(tuned.best)}", gain_line(tuned)]
@@ -105,10 +114,11 @@ def tuned_values(tuned: Tuned) -> dict[str, Any]:
     """What `--json` says: configurations in the order of the table."""
     return {
         "dataset": tuned.dataset,
+        "ended_by": tuned.ended_by,
         "stopped": tuned.stopped,
         "splits": {str(splits): count for splits, count in tuned.counts},
         "configurations": [
-            {**configuration_values(run), "settled_accuracy": score or None}
+            {**configuration_values(run), "settled_score": score or None}
             for run, score in zip(tuned.runs, tuned.scores, strict=True)
         ],
         "best": {"name": tuned.best.name, "model": tuned.model, "settings": tuned.row, **tuned.search},
@@ -117,7 +127,7 @@ def tuned_values(tuned: Tuned) -> dict[str, Any]:
 
 
 def gain_values(gain: Gain) -> dict[str, Any]:
-    """A paired difference on validation accuracies: with commute times minus every weight 1."""
+    """A paired difference on validation scores: with commute times minus every weight 1."""
     rows = {"weighted": configuration_values(gain.weighted), "twin": configuration_values(gain.twin)}
     paired = gain.paired.to_json()
     paired["validation_to_train"] = paired.pop("test_to_train")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from cgnn_cli.configs import GraphConfig
+from cgnn_cli.configs import FEATURE_NAMES, GraphConfig
 from cgnn_cli.datasets.splits import DEFAULT_RATIO, DEFAULT_VALIDATION, per_class_splits, ratio_splits
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph
@@ -26,7 +26,8 @@ def without_features(graph: Graph) -> Graph:
     """The graph alone; one that has no features is what it was."""
     if graph.features is None:
         return graph
-    return dataclasses.replace(graph, features=None, summary={**graph.summary, "featureless": True})
+    kept = {name: value for name, value in graph.summary.items() if name != FEATURE_NAMES}
+    return dataclasses.replace(graph, features=None, summary={**kept, "featureless": True})
 
 
 def symmetrised(graph: Graph) -> Graph:

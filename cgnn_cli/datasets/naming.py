@@ -1,7 +1,7 @@
 """Names of imported graphs: taken away, or given to the same graph in place of another."""
 
 from cgnn_cli.datasets.catalogue import BENCHMARKS
-from cgnn_cli.datasets.registry import GENERATED_SOURCE, Datasets, check_import_name
+from cgnn_cli.datasets.registry import GENERATED_SOURCE, Datasets, check_import_name, is_imported
 from cgnn_cli.errors import BusyError, UsageError
 from cgnn_cli.store.garbage import Collected, remove_graph
 from cgnn_cli.store.store import Store
@@ -41,7 +41,7 @@ def rename(store: Store, old: str, new: str) -> None:
 
 def check_own(store: Store, name: str) -> None:
     """Refuse a name that no imported graph has."""
-    if name in GENERATED_SOURCE or name in BENCHMARKS:
+    if (name in GENERATED_SOURCE or name in BENCHMARKS) and not is_imported(store, name):
         raise UsageError(
             f"{name} is a dataset of cgnn's own", "`cgnn cache gc` frees the space of what is made from it"
         )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
-from cgnn_cli.configs import GraphConfig, SourceConfig, feature_source
+from cgnn_cli.configs import FEATURE_NAMES, GraphConfig, SourceConfig, feature_source
 from cgnn_cli.datasets.catalogue import BENCHMARKS, DRAWN, READER_VERSION
 from cgnn_cli.datasets.generated import DEMO, MADE, generate
 from cgnn_cli.errors import UpstreamError, UsageError
@@ -30,7 +30,8 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 VERSION_PATTERN = re.compile(NAME_PATTERN.pattern + r"@[1-9][0-9]{0,3}")
 RECORD_PATTERN = re.compile(NAME_PATTERN.pattern + r"(@[1-9][0-9]{0,3})?(\+[a-z0-9-]{1,20}){0,4}")
 GENERATED_SOURCE = {DEMO: {"demo": 1}} | {name: {"made": 1} for name in MADE}  # raised when another graph comes out
-RECORDED = ("dataset", "protocol", "undirected", "featureless", "verified", "standin")
+NOT_IMPORTED = {"demo", "made", "benchmark", "base"}  # in the source of a record
+RECORDED = ("dataset", "protocol", "undirected", "featureless", "verified", "standin", FEATURE_NAMES)
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,21 @@ def graph_step(graph: Graph) -> Step:
     }
     content = GraphContent(checksum(graph.to_elements()), "standin" in graph.summary)
     described = dataclasses.replace(graph, summary=summary)
-    return _step(content, lambda: described, graph.feature_source)
+    return _step(content, lambda: described, graph.feature_source, summary.get(FEATURE_NAMES))
 
 
 def _of_record(record: dict[str, Any], make: Callable[[], Graph]) -> Step:
     """The step of the graph that a record stands for."""
-    return _step(_content(record), make, feature_source(record.get("summary", {})))
+    summary = record.get("summary", {})
+    return _step(_content(record), make, feature_source(summary), summary.get(FEATURE_NAMES))
 
 
-def _step(content: GraphContent, make: Callable[[], Graph], features: str = "own") -> Step:
+def _step(
+    content: GraphContent, make: Callable[[], Graph], features: str = "own", titles: Iterable[str] | None = None
+) -> Step:
     """The step of a graph; it is made at most once, also where its figures are asked for before it is published."""
     key = artifact_key("graph", STAGES["graph"].algorithm, content.to_dict(), {})
-    return Step(STAGES["graph"], content, {}, key, make=cache(make), features=features)
+    return Step(STAGES["graph"], content, {}, key, make=cache(make), features=features, titles=tuple(titles or ()))
 
 
 def remember(store: Store, name: str, step: Step, source: dict[str, Any], summary: dict[str, Any]) -> None:
@@ -144,16 +148,19 @@ class Datasets:
         return None
 
     def _base(self, name: str) -> tuple[str, Step]:
+        is_name = NAME_PATTERN.fullmatch(name) or VERSION_PATTERN.fullmatch(name)
+        if is_name and is_imported(self.store, name):
+            return name, _of_record(self.store.dataset(name), lambda: _gone(self.store, name))
         if (source := GENERATED_SOURCE.get(name)) is not None:
-            make = partial(generate, name)
+
+            def make() -> Graph:
+                self._tell(name)
+                return generate(name)
+
             return name, self._recorded(name, source, make) or self._make(name, source, make)
         if name in BENCHMARKS:
             return self._benchmark(name)
-        is_name = NAME_PATTERN.fullmatch(name) or VERSION_PATTERN.fullmatch(name)
-        record = self.store.dataset(name) if is_name else {}
-        if not record:
-            raise self.unknown(name)
-        return name, _of_record(record, lambda: _gone(self.store, name))
+        raise self.unknown(name)
 
     def _benchmark(self, name: str) -> tuple[str, Step]:
         """A benchmark graph: the genuine one, or a stand-in where that is accepted."""
@@ -163,6 +170,7 @@ class Datasets:
             source["files"] = self._identities(name, name)
 
         def read() -> Graph:
+            self._tell(name)
             from cgnn_cli.datasets.upstream.reading import read_benchmark
 
             return read_benchmark(name, self.source, self.listener, lock_timeout=self.store.lock_timeout)
@@ -184,6 +192,11 @@ class Datasets:
         if content is not None:
             del source["files"]
         return name, self._make(name, source, lambda: graph)
+
+    def _tell(self, name: str) -> None:
+        """Say that a graph is read, before anything of that is done."""
+        if self.listener is not None:
+            self.listener.begins(f"reading {name}")
 
     def _identities(self, name: str, record_name: str) -> dict[str, list[int]]:
         """What tells whether files are still those of a record: of those on disk, and of the record's for the rest."""
@@ -232,6 +245,11 @@ def settled(name: str, config: GraphConfig) -> GraphConfig:
     return config
 
 
+def form_name(name: str, config: GraphConfig) -> str:
+    """A dataset in some form, as its record is called: `citeseer+undirected`."""
+    return "+".join([name, *_form(settled(name, config))])
+
+
 def _content(record: dict[str, Any]) -> GraphContent:
     return GraphContent(record["content"], "standin" in record.get("summary", {}))
 
@@ -271,6 +289,17 @@ def check_import_name(name: str) -> None:
     if not NAME_PATTERN.fullmatch(name):
         hint = "use letters, digits, dots, dashes and underscores, at most 100"
         raise UsageError(f"{name!r} cannot be a dataset name", hint)
+
+
+def is_imported(store: Store, name: str) -> bool:
+    """Whether a name stands for a graph of the user's, also where a later cgnn has a dataset of that name."""
+    source = store.dataset(name).get("source")
+    return source is not None and not source.keys() & NOT_IMPORTED
+
+
+def may_stand(name: str, record: dict[str, Any]) -> bool:
+    """Whether a record that comes from elsewhere may have its name: a graph of a user's never that of one of cgnn's."""
+    return own_name(name) is not None or bool(record["source"].keys() & NOT_IMPORTED)
 
 
 def own_name(name: str) -> str | None:

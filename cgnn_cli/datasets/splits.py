@@ -46,14 +46,79 @@ def ratio_splits(labels: np.ndarray, ratio: Ratio, count: int, seed: int) -> np.
 def _ratio_split(labels: np.ndarray, ratio: Ratio, generator: np.random.Generator) -> np.ndarray:
     split = np.full(len(labels), UNUSED, dtype=np.uint8)
     for _, members in _members(labels):
-        size = len(members)
-        train = min(max(round(ratio[0] * size), 1), max(size - 2, 1))
-        validation = min(max(round(ratio[1] * size), 1), max(size - train - 1, 1))
+        train, validation, _ = _part_sizes(len(members), ratio)
         shuffled = generator.permutation(members)
         split[shuffled[:train]] = TRAIN
         split[shuffled[train : train + validation]] = VALIDATION
         split[shuffled[train + validation :]] = TEST
     return split
+
+
+def _part_sizes(size: int, ratio: Ratio) -> tuple[int, int, int]:
+    """How many nodes of a class train, validate and test."""
+    train = min(max(round(ratio[0] * size), 1), max(size - 2, 1))
+    validation = min(max(round(ratio[1] * size), 1), max(size - train - 1, 1), size - train)
+    return train, validation, size - train - validation
+
+
+def filled_by_ratio(
+    split: np.ndarray, fresh: np.ndarray, labels: np.ndarray, ratio: Ratio, generator: np.random.Generator
+) -> np.ndarray:
+    """A split with parts for some fresh nodes: each class comes as near to the ratio as the kept parts allow."""
+    filled = split.copy()
+    for _, members in _members(labels):
+        _fill(filled, members, fresh, _part_sizes(len(members), ratio), generator)
+    return filled
+
+
+def filled_per_class(
+    split: np.ndarray, fresh: np.ndarray, labels: np.ndarray, per_class: int, generator: np.random.Generator
+) -> np.ndarray:
+    """A split with parts for some fresh nodes: those of a class that lacks training nodes train, all others test."""
+    filled = split.copy()
+    for _, members in _members(labels):
+        new = generator.permutation(members[fresh[members]])
+        lacking = max(per_class - int((split[members] == TRAIN).sum()), 0)
+        filled[new[:lacking]], filled[new[lacking:]] = TRAIN, TEST
+    return filled
+
+
+def filled_by_time(
+    split: np.ndarray,
+    fresh: np.ndarray,
+    labels: np.ndarray,
+    time: np.ndarray,
+    before: float,
+    start: float,
+    shares: Ratio,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """A split with parts for some fresh nodes by their times, as `time_splits` gives them."""
+    filled = split.copy()
+    filled[fresh & (time >= before)] = VALIDATION
+    filled[fresh & (time >= start)] = TEST
+    early = fresh & (time < before)
+    if before < start:
+        filled[early] = TRAIN
+    elif early.any():
+        share = shares[0] / (shares[0] + shares[1])
+        for _, members in _members(np.where(early | ((split > UNUSED) & (split < TEST)), labels, -1)):
+            train = _held_in(len(members), share)
+            _fill(filled, members, early, (train, len(members) - train, 0), generator)
+    return filled
+
+
+def _fill(
+    split: np.ndarray,
+    members: np.ndarray,
+    fresh: np.ndarray,
+    sizes: tuple[int, int, int],
+    generator: np.random.Generator,
+) -> None:
+    """Give the fresh ones of some members parts, by chance those that lack nodes of the sizes they should have."""
+    new = members[fresh[members]]
+    lacking = [max(size - int((split[members] == code).sum()), 0) for code, size in enumerate(sizes, start=TRAIN)]
+    split[new] = generator.permutation(np.repeat([TRAIN, VALIDATION, TEST], lacking))[: len(new)]
 
 
 def time_splits(
@@ -85,9 +150,13 @@ def _hold_out(split: np.ndarray, labels: np.ndarray, share: float, generator: np
     """A split with a part of each class's training nodes taken to validate; one node of a class stays to train."""
     divided = split.copy()
     for _, members in _members(np.where(split == TRAIN, labels, -1)):
-        train = max(min(round(share * len(members)), len(members) - 1), 1)
-        divided[generator.permutation(members)[train:]] = VALIDATION
+        divided[generator.permutation(members)[_held_in(len(members), share) :]] = VALIDATION
     return divided
+
+
+def _held_in(size: int, share: float) -> int:
+    """How many of a class stay to train."""
+    return max(min(round(share * size), size - 1), 1)
 
 
 def thin_classes(splits: np.ndarray, labels: np.ndarray, class_names: Sequence[str]) -> list[str]:

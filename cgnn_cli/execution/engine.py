@@ -1,8 +1,8 @@
 """Engines: who obtains the steps that can be done at the same time. The scheduler asks an engine, and hears events.
 
-Here: this process, one step after the other. pool.py has worker processes. Whatever stands behind an engine obtains a
-step as a single process would, over the same store: it locks, computes, saves snapshots and publishes by itself, so
-that nothing is lost with the engine.
+Here: this process, one step after the other. pool.py has worker processes, cluster.py the workers of a dask cluster.
+Whatever stands behind an engine obtains a step as a single process would, over the same store: it locks, computes,
+saves snapshots and publishes by itself, so that nothing is lost with the engine.
 """
 
 from __future__ import annotations
@@ -50,10 +50,17 @@ Hear = Callable[[Event], None]
 
 
 class Engine(Protocol):
-    """Obtains steps that do not depend on each other, at most `size` at a time; a context that ends its workers."""
+    """Obtains steps that do not depend on each other, at most `size` at a time; a context that ends its work.
+
+    remote: whether it is there to keep work away from this process, also where there is one step only.
+    """
 
     size: int
     stopped: bool
+    remote: bool
+
+    def prepare(self) -> None:
+        """Be ready to obtain steps, or say why not: before anything that they need is computed."""
 
     @property
     def running(self) -> list[Step]:
@@ -71,6 +78,9 @@ class Engine(Protocol):
     def drop(self, keys: set[str]) -> None:
         """Forget artifacts that no step needs any more."""
 
+    def close(self) -> None:
+        """There will be no more steps."""
+
     def __enter__(self) -> Engine: ...
 
     def __exit__(
@@ -85,7 +95,11 @@ class InProcess:
     runner: Runner
     size: int = 1
     stopped: bool = False
+    remote: bool = False
     running: list[Step] = field(default_factory=list)
+
+    def prepare(self) -> None:
+        """There is nothing to make ready."""
 
     def __enter__(self) -> InProcess:
         self.stopped = False
@@ -115,9 +129,16 @@ class InProcess:
     def drop(self, keys: set[str]) -> None:
         """The runner forgets by itself what is not needed."""
 
+    def close(self) -> None:
+        """Nothing is left to end."""
 
-def local_engine(runner: Runner) -> Engine:
-    """The engine that `--jobs` asks for: one job never starts a process."""
+
+def chosen_engine(runner: Runner) -> Engine:
+    """The engine that `--cluster` or `--jobs` asks for: one job never starts a process."""
+    if runner.compute.cluster is not None:
+        from cgnn_cli.execution.cluster import Cluster
+
+        return Cluster(runner, runner.compute.cluster)
     from cgnn_cli.execution.pool import Pool
 
     jobs = thread_count(runner.compute.jobs, 1)

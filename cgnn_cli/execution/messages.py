@@ -20,7 +20,8 @@ class WorkerFault(Exception):
 
 def encode_step(step: Step) -> dict[str, Any]:
     """A step as JSON: those of a training with their configuration, the stages before it by their keys."""
-    values: dict[str, Any] = {"stage": step.stage.name, "key": step.key, "file": str(step.file) if step.file else None}
+    file = str(step.file.absolute()) if step.file else None  # workers may be in other folders
+    values: dict[str, Any] = {"stage": step.stage.name, "key": step.key, "file": file}
     if step.stage.sent:
         values["config"] = dataclasses.asdict(step.config)
         values["inputs"] = {role: encode_step(needed) for role, needed in step.inputs.items()}
@@ -49,7 +50,8 @@ def encode_error(error: BaseException) -> dict[str, str]:
         return {"error": ResourceError.__name__, "message": "not enough memory for a training", "hint": MEMORY_HINT}
     if isinstance(error, OSError) and error.errno in OUT_OF_SPACE:
         return {"error": ResourceError.__name__, "message": f"no room to write: {error}", "hint": "free some space"}
-    return {"error": "", "message": f"{type(error).__name__}: {error}", "hint": ""}
+    message = str(error) if isinstance(error, WorkerFault) else f"{type(error).__name__}: {error}"
+    return {"error": "", "message": message, "hint": ""}
 
 
 def decode_error(values: dict[str, str]) -> Exception:

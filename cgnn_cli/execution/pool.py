@@ -29,9 +29,11 @@ from cgnn_cli.execution.engine import Done, Event, Failed, Hear, Progress
 from cgnn_cli.execution.messages import WorkerFault, decode_error, encode_step
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.execution.sharing import SharedArrays, no_room
+from cgnn_cli.keys import is_key
 from cgnn_cli.pipeline import Step
 from cgnn_cli.resources import memory_limit
 from cgnn_cli.store.artifact import Header
+from cgnn_cli.store.disk import entries
 
 END_SECONDS = 5.0
 # Signals are handled before anything heavy is imported.
@@ -81,8 +83,11 @@ class Pool:
 
     runner: Runner
     size: int
+    command: list[str] = field(default_factory=lambda: sys.argv)  # of the user, for provenance
+    environment: dict[str, str] | None = None  # of the workers, if it is not that of this process
     workers: list[Worker] = field(default_factory=list)
     stopped: bool = False
+    remote: bool = False
     messages: SimpleQueue[tuple[Worker, str | None]] = field(default_factory=SimpleQueue)
 
     @cached_property
@@ -92,6 +97,9 @@ class Pool:
             return Path(tempfile.mkdtemp(prefix="cgnn-"))
         except OSError as error:
             raise no_room(os.environ.get("TMPDIR", "/tmp"), error) from error
+
+    def prepare(self) -> None:
+        """Processes start with their first steps."""
 
     def __enter__(self) -> Pool:
         self.stopped = False
@@ -126,12 +134,22 @@ class Pool:
         """Give a step to an idle worker, or to a new one."""
         worker = next((worker for worker in self.workers if worker.step is None), None) or self._new_worker()
         worker.step = step
+        self.runner.reporter.begins(step.title, step.key)
         worker.tell(kind="obtain", step=encode_step(step))
 
     def drop(self, keys: set[str]) -> None:
         """Remove shared arrays that no step needs any more."""
         for key in keys if "folder" in self.__dict__ else ():
             SharedArrays(self.folder).drop(key)
+
+    def keep_only(self, keys: set[str]) -> None:
+        """Remove the shared arrays of all other artifacts."""
+        if "folder" in self.__dict__:
+            self.drop({path.name for path in entries(self.folder) if is_key(path.name)} - keys)
+
+    def close(self) -> None:
+        """End the workers, which end with the context too."""
+        self.__exit__(None, None, None)
 
     def stop(self) -> None:
         """Ask all workers to save their state and stop; no more steps are begun."""
@@ -181,6 +199,7 @@ class Pool:
                 text=True,
                 encoding="utf-8",
                 start_new_session=True,
+                env=self.environment,
             )
         worker = Worker(process, errors)
         limit = runner.compute.memory_limit
@@ -193,7 +212,7 @@ class Pool:
             forced=sorted(runner.forced),
             restart=runner.restart,
             folder=str(self.folder),
-            command=sys.argv,
+            command=self.command,
         )
         self.workers.append(worker)
         runner.stopper.workers.add(process.pid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -90,9 +90,15 @@ class Run:
         return str(self.trained.get("metric", "accuracy"))
 
     @property
+    def metric_class(self) -> str | None:
+        """The class that its metric is about, if it is about one."""
+        name: str | None = self.trained.get("metric_class")
+        return name
+
+    @property
     def measured_words(self) -> str:
         """What its scores are, in words."""
-        return f"test {metric_words(self.measured, self.trained.get('metric_class'))}"
+        return f"test {metric_words(self.measured, self.metric_class)}"
 
     def scores_in(self, metric: str) -> list[float | None]:
         """A metric on the test nodes of each split, None where not defined; empty if the scores do not have it."""
@@ -183,7 +189,8 @@ class Run:
 
     @property
     def graph_key(self) -> str:
-        return self.header.inputs.get("graph", "")
+        made = self.headers.get("eval") or self.headers.get("train")
+        return made.inputs.get("graph", "") if made else ""
 
     @property
     def graph_notes(self) -> dict[str, Any]:
@@ -249,13 +256,13 @@ class Runs:
                     f"{name} is a {header.stage} artifact, and a report is about evaluations",
                     "name what `cgnn eval` or `cgnn run` printed",
                 )
-            found[header.key] = self._run(path, header)
+            found[header.key] = self.of(header, path)
         return list(found.values())
 
     def all(self) -> list[Run]:
         """All evaluations of the store, oldest first; a damaged one counts as missing, and the store says so."""
         headers = [header for header in self.store.headers("eval") if self._find("eval", header.key)]
-        return [self._run(self.store.path("eval", header.key), header) for header in headers]
+        return [self.of(header, self.store.path("eval", header.key)) for header in headers]
 
     def content(self, header: Header, path: Path | None = None) -> Artifact:
         """The whole artifact of a header."""
@@ -269,13 +276,27 @@ class Runs:
         """The options of an artifact and of all it was made from."""
         return merged_options({**dict(walk(header, self._find)), header.stage: header})
 
-    def _run(self, path: Path, header: Header) -> Run:
-        headers = {**dict(walk(header, self._find)), "eval": header}
+    def beside(self, trained: Header) -> list[Run]:
+        """Trained models as a run, then all others of their graph; by what is recorded, without their trainings."""
+        graph = trained.inputs.get("graph")
+        others = [header for header in self.store.headers("train") if header.inputs.get("graph") == graph]
+        headers = {header.key: header for header in (trained, *others)}.values()
+        return [self.of(header, find=self._recorded) for header in headers]
+
+    def of(
+        self, header: Header, path: Path | None = None, find: Callable[[str, str], Header | None] | None = None
+    ) -> Run:
+        """The run of scores, or of trained models that need no scores."""
+        headers = {**dict(walk(header, find or self._find)), header.stage: header}
         key = header.inputs.get("graph", "")
         recorded = str(headers["graph"].summary.get("dataset", "")) if "graph" in headers else ""
         name = name_of(self.store, key) or recorded or f"graph {key[:12]}"
         shown = name.replace("+standin", " (stand-in)").replace("+", ", ")
-        return Run(name, shown, status="done", headers=headers, checkpoint=header.inputs.get("train", ""), path=path)
+        trained = header.inputs.get("train", "") if header.stage == "eval" else header.key
+        return Run(name, shown, status="done", headers=headers, checkpoint=trained, path=path)
+
+    def _recorded(self, stage: str, key: str) -> Header | None:
+        return None if STAGES[stage].no_start else self.store.recorded(stage, key)
 
     def _find(self, stage: str, key: str) -> Header | None:
         if (stage, key) not in self._seen:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -12,6 +13,7 @@ from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
+from cgnn_cli.ranks import leading
 from cgnn_cli.resources import (
     LEAST_TORCH_SPACE,
     check_address_space,
@@ -37,7 +39,22 @@ class Reporter(Protocol):
 
     def stage_done(self, header: Header, *, hit: bool) -> None: ...
 
+    def begins(self, what: str, key: str = "", *, passing: bool = False) -> None: ...
+
     def progress(self, done: int, total: int, message: str) -> None: ...
+
+
+class Silence:
+    """A reporter that tells nobody."""
+
+    def stage_done(self, header: Header, *, hit: bool) -> None:
+        """An artifact is there."""
+
+    def begins(self, what: str, key: str = "", *, passing: bool = False) -> None:
+        """Something is about to be done."""
+
+    def progress(self, done: int, total: int, message: str) -> None:
+        """A computation goes on."""
 
 
 LOADS = 10  # of an artifact that others make and remove all the time
@@ -64,8 +81,13 @@ class Runner:
     def obtain(self, step: Step, progress: Show | None = None) -> tuple[Header, bool]:
         """The header of a step's artifact and whether it was a cache hit; computed where it is missing."""
         if step.key not in self._done:
-            self.note(step, *self._find_or_compute(step, progress or self.reporter.progress))
+            self.note(step, *self._find_or_compute(step, progress or self._shown(step)))
         return self._done[step.key]
+
+    def _shown(self, step: Step) -> Show:
+        """Progress of a step as it is told where it is the only one: a training's with its split."""
+        place = "" if step.split is None else f"split {step.split}  "
+        return lambda done, total, message: self.reporter.progress(done, total, f"{place}{message}")
 
     def note(self, step: Step, header: Header, hit: bool) -> None:
         """Remember an artifact that was obtained, here or elsewhere, and tell of it once."""
@@ -86,7 +108,8 @@ class Runner:
     def check_compute(self, *targets: Step) -> None:
         """Refuse a device, a log or a class that is not there before anything is computed, where a model is missing."""
         learning = [step for target in targets for step in target.lineage if step.stage.sent and step.config]
-        on_cuda = self.compute.device.startswith("cuda")  # torch is imported only where its answer is needed
+        # torch is imported only where its answer is needed; of a device elsewhere its worker knows
+        on_cuda = self.compute.device.startswith("cuda") and self.compute.cluster is None
         named = any(step.config.train.named_classes() for step in learning)
         if not (on_cuda or self.compute.tensorboard or named):
             return
@@ -99,9 +122,16 @@ class Runner:
             return
         check_tensorboard(self.compute)
         if on_cuda:
+            self.load_torch()
             from cgnn_cli.stages.task import choose_device
 
             choose_device(self.compute.device)
+
+    def load_torch(self) -> None:
+        """Import torch, which may take many seconds the first time: not without a word."""
+        if "torch" not in sys.modules:
+            self.reporter.begins("loading torch")
+            import_module("torch")
 
     def keep_only(self, keys: set[str]) -> None:
         """Forget the contents of all artifacts but these, for the sake of memory."""
@@ -170,7 +200,7 @@ class Runner:
             except Exception as error:
                 if not lacks_memory(error) or on_device(error):
                     raise
-                split = f" of split {step.config.split}" if hasattr(step.config, "split") else ""
+                split = "" if step.split is None else f" of split {step.split}"
                 hint = f"{self._relief(step)}; fewer --jobs or other programs leave more"
                 raise ResourceError(f"not enough memory for {name}{split}", hint) from error
 
@@ -188,6 +218,11 @@ class Runner:
             check_memory(stage.name, needed, limit, self._relief(step))
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
+        if leading.size() > 1 and not stage.over_ranks(step.config):
+            self.store.warn(f"{stage.name}: rank 0 computes this alone, and the other ranks wait")
+        if stage.sent is not None:
+            self.load_torch()
+        self.reporter.begins(step.title, step.key)
         module = import_module(stage.module) if stage.module else None
         watch = SnapshotWatch(self.store, step, self.compute, self.restart, self.stopper, progress)
         self.stopper.hear()
@@ -215,6 +250,7 @@ class Runner:
         from cgnn_cli import graph
 
         def read() -> tuple[dict[str, Any], dict[str, Any]]:
+            self.reporter.begins(f"reading {step.stage.name} {step.key[:12]}", passing=True)
             path = step.file or self.store.path(step.stage.name, step.key)
             artifact = files.read(path)
             if artifact.header.key != header.key:

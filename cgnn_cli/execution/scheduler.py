@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from cgnn_cli.configs import CONFIGS, GraphConfig
 from cgnn_cli.datasets.registry import Datasets
-from cgnn_cli.errors import CgnnError, StoppedEarly, UsageError
-from cgnn_cli.execution.engine import Done, Engine, Event, Failed, Progress, local_engine
+from cgnn_cli.errors import CgnnError, ClusterError, StoppedEarly, UsageError
+from cgnn_cli.execution.engine import Done, Engine, Event, Failed, Progress, chosen_engine
 from cgnn_cli.execution.results import Run
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.pipeline import Step, fits_by_split, plan
@@ -35,7 +35,7 @@ class Scheduler:
     """Obtains steps through an engine: of plans, where a failure ends all, or of runs, where the rest goes on."""
 
     def __init__(self, runner: Runner, datasets: Datasets | None = None, engine: Engine | None = None) -> None:
-        self.runner, self.datasets, self.engine = runner, datasets, engine or local_engine(runner)
+        self.runner, self.datasets, self.engine = runner, datasets, engine or chosen_engine(runner)
         self.graphs: dict[tuple[str, GraphConfig], Step | CgnnError] = {}
 
     def obtain(self, *targets: Step) -> None:
@@ -45,7 +45,7 @@ class Scheduler:
         missing = [fit for step in trained.values() for fit in fits_by_split(step).values() if not self._has(fit)]
         unfinished = {step.key for target in targets if not self._has(target) for step in target.lineage}
         fits = {fit.key: fit for fit in missing if fit.key in unfinished}
-        if len(fits) > 1 and self.engine.size > 1:
+        if fits and (self.engine.remote or (len(fits) > 1 and self.engine.size > 1)):
             _Together(self, list(fits.values())).carry_out()
         for target in targets:
             self.runner.obtain(target)
@@ -118,6 +118,7 @@ class _Together:
         self.failure: Exception | None = None
 
     def carry_out(self) -> None:
+        self.engine.prepare()
         for needed in {step.key: step for fit in self.ready for step in fit.inputs.values()}.values():
             self.runner.obtain(needed)  # once and here, not in every process
         self.work()
@@ -161,7 +162,7 @@ class _Together:
 
     def tell(self, event: Progress, name: str) -> None:
         """How far all is, and the latest of one training."""
-        split = getattr(event.step.config, "split", None)
+        split = event.step.split
         place = "  ".join(filter(None, (name, "" if split is None else f"split {split}")))
         message = f"{place} epoch {event.done} of at most {event.total}  {event.message}".strip()
         self.runner.reporter.progress(self.done, self.total, message)
@@ -222,6 +223,8 @@ class _Round(_Together):
             self._begin(run)
         except StoppedEarly:
             return False
+        except ClusterError:
+            raise
         except Exception as error:  # also a bug that only this configuration meets
             self._forget(run)
             run.fail(error)
@@ -241,6 +244,7 @@ class _Round(_Together):
             self.total -= 1
             self._end(run)
         elif not self.late() or missing[0].stage.name == "eval":
+            self.engine.prepare()
             self.runner.keep_only({step.key for step in trained.lineage})
             for step in {each.key: each for fit in self._fits(run).values() for each in fit.inputs.values()}.values():
                 self.runner.obtain(step)

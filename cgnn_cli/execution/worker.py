@@ -48,6 +48,9 @@ class Speaker:
     def stage_done(self, header: Header, *, hit: bool) -> None:
         """The pool hears of the step that it asked for; what that needed is of no interest."""
 
+    def begins(self, what: str, key: str = "", *, passing: bool = False) -> None:
+        """The pool has named it."""
+
     def progress(self, done: int, total: int, message: str) -> None:
         if time.monotonic() - self._said >= PROGRESS_SECONDS:
             self._said = time.monotonic()
@@ -92,7 +95,7 @@ def obtain(runner: Runner, speaker: Speaker, task: dict[str, Any]) -> None:
         runner.keep_only({needed.key for needed in step.lineage})
         if runner.stopper.requested():
             raise StoppedEarly("stopped before a training began")
-        header, hit = runner.obtain(step)
+        header, hit = runner.obtain(step, speaker.progress)
         answer = {"kind": "done", "header": header.to_json(), "hit": hit}
     except Exception as error:
         if os.environ.get("CGNN_DEBUG"):

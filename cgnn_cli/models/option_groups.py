@@ -76,7 +76,7 @@ class SamplingOptions(StackOptions):
     """Training on some nodes at a time: models/parts/sampling.py."""
 
     batch_nodes: int = option(
-        0, "Train on so many nodes at a time, with sampled neighbours; 0: all at once.", minimum=0, refused=True
+        0, "Train on this many nodes at a time, with sampled neighbours; 0: all at once.", minimum=0, refused=True
     )
     fanout: int = option(10, "batch-nodes: neighbours that are sampled of each node in each layer.", minimum=1)
 
@@ -125,23 +125,23 @@ class TwoWayOptions(TrainConfig):
 
 class TeleportOption(TrainConfig):
     teleport: float = option(
-        0.1, "Share of each step that returns to its start (ppr, appnp, gprgnn, digcn).", minimum=0, maximum=1
+        0.1, "Share of each step that returns to its start (cgnn: with --propagation ppr).", minimum=0, maximum=1
     )
 
 
 class SteppingOptions(TeleportOption, PerceptronOptions):
     """A perceptron, then steps of propagation."""
 
-    propagation_steps: int = option(10, "Steps of propagation after the MLP (ppr, appnp, gprgnn).", minimum=1)
+    propagation_steps: int = option(10, "Steps of propagation after the MLP (cgnn: with --propagation ppr).", minimum=1)
     propagation_dropout: float = option(
-        0.0, "Dropout of what is propagated (ppr, appnp, gprgnn).", minimum=0, maximum=0.99
+        0.0, "Dropout of what is propagated (cgnn: with --propagation ppr).", minimum=0, maximum=0.99
     )
 
 
 class HeadOptions(LayerOptions):
     """Attention: a weight an entry, head and layer, its dropout, and what the gradient of one layer needs."""
 
-    heads: int = option(1, "Attention heads (gat, dirgnn with --variant gat, duplex).", minimum=1)
+    heads: int = option(1, "Attention heads (dirgnn: with --variant gat).", minimum=1)
 
     @property
     def widening(self) -> int:
@@ -153,5 +153,5 @@ class HeadOptions(LayerOptions):
 
 class AttentionOptions(HeadOptions):
     attention_dropout: float = option(
-        0.0, "Dropout of the attention weights (gat, dirgnn with --variant gat).", minimum=0, maximum=0.99
+        0.0, "Dropout of the attention weights (dirgnn: with --variant gat).", minimum=0, maximum=0.99
     )

@@ -11,6 +11,7 @@ from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import LinearOperator, bicgstab, splu
 
 from cgnn_cli.numerics.csr import row_of_entries
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.walk import Walk
 
 MOST_ENTRIES = 3
@@ -74,7 +75,8 @@ class Censored:
 
     def step(self, mass: np.ndarray) -> np.ndarray:
         """Where a distribution over the rest goes in one step of the censored walk."""
-        return self._rest_to_rest @ mass + self._chain_to_rest @ self._through_chain(self._rest_to_chain @ mass)
+        through = self._through_chain(self._rest_to_chain @ mass)
+        return multiply(self._rest_to_rest, mass) + self._chain_to_rest @ through
 
     def extend(self, mass: np.ndarray) -> np.ndarray:
         """The stationary distribution over all states, up to its sum, from that over the rest."""

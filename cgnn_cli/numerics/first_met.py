@@ -16,6 +16,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.numerics.csr import row_of_entries, without_self_loops
+from cgnn_cli.numerics.distributed import multiply
 
 GOAL = 1e-10  # of residuals
 
@@ -51,10 +52,10 @@ def first_met(walk: csr_array, known: np.ndarray, classes: int, death: float) ->
     within = (1 - death) * csr_array(rows[:, free])
     found, moved, steps = start.copy(), start, 0
     while moved.max(initial=0) > GOAL / 2:
-        moved = within @ moved  # what is left of the right-hand side: Q^k R Y
+        moved = multiply(within, moved)  # what is left of the right-hand side: Q^k R Y
         found += moved
         steps += 1
-    residual = float(np.abs(start - found + within @ found).max(initial=0))
+    residual = float(np.abs(start - found + multiply(within, found)).max(initial=0))
     chances[free] = found
     return FirstMet(chances, residual, steps)
 

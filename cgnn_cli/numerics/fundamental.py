@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.exact import dense_bytes, fundamental_matrix
 from cgnn_cli.numerics.krylov import solve
 from cgnn_cli.numerics.pair_times import goal_system
@@ -233,5 +234,5 @@ class Reversed:
     jump: np.ndarray | None
 
     def apply(self, y: np.ndarray) -> np.ndarray:
-        moved = self.moves @ y
+        moved = multiply(self.moves, y)
         return moved if self.jump is None else moved + np.einsum("i,i->", self.jump, y) / len(y)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cgnn_cli.errors import NumericalError
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.walk import Walk
 
 GOAL = 1e-10
@@ -42,12 +43,12 @@ def fundamental_columns(walk: Walk, chosen: np.ndarray) -> Fundamental:
     units = np.zeros((walk.size, len(chosen) + 1))
     units[chosen, np.arange(len(chosen))] = 1
     units[:, -1] = 1
-    y, first = _solve(lambda x: walk.sparse @ x, units, lambda x: np.abs(x).max(axis=0))
+    y, first = _solve(lambda x: multiply(walk.sparse, x), units, lambda x: np.abs(x).max(axis=0))
     y, t = y[:, :-1], y[:, -1]
     units[:, -1] /= walk.size
-    w, second = _solve(lambda x: walk.transposed @ x, units, lambda x: np.abs(x).sum(axis=0))
+    w, second = _solve(lambda x: multiply(walk.transposed, x), units, lambda x: np.abs(x).sum(axis=0))
     w, perron = w[:, :-1], w[:, -1] / w[:, -1].sum()
-    b, third = _solve(lambda x: walk.transposed @ x, perron[:, None], lambda x: np.abs(x).sum(axis=0))
+    b, third = _solve(lambda x: multiply(walk.transposed, x), perron[:, None], lambda x: np.abs(x).sum(axis=0))
     z = y - np.multiply.outer(t, perron[chosen])
     z += perron[chosen] - np.einsum("n,nl->l", perron, z)
     rows = w - b

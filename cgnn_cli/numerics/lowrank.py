@@ -8,7 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from cgnn_cli.numerics.threads import RowBlocks, run_in_threads, slices
+from cgnn_cli.numerics.distributed import factor
+from cgnn_cli.numerics.threads import run_in_threads, slices
 
 RESIDUAL_GOAL = 1e-8
 LANCZOS_GOAL = 1e-9
@@ -52,10 +53,10 @@ def truncated_svd(
     """
     count = matrix.shape[0]
     products = 0
-    straight = RowBlocks(matrix, jobs) if isinstance(matrix, csr_array) else matrix
+    straight = factor(matrix, jobs) if isinstance(matrix, csr_array) else matrix
     transposed = straight
     if not symmetric:
-        transposed = RowBlocks(csr_array(matrix.T.tocsr()), jobs) if isinstance(matrix, csr_array) else matrix.H
+        transposed = factor(csr_array(matrix.T.tocsr()), jobs) if isinstance(matrix, csr_array) else matrix.H
 
     def forward(x: np.ndarray) -> np.ndarray:
         nonlocal products

@@ -28,6 +28,11 @@ DENSE_SIZE = 2000
 DENSE_CUBES = 4e7  # a dense inverse of n states takes as long as n^3 / DENSE_CUBES solves
 
 
+def dense_pays(states: int, solves: int) -> bool:
+    """Whether the fundamental matrix of a small walk is faster than so many solves."""
+    return states <= DENSE_SIZE and states**3 <= DENSE_CUBES * solves
+
+
 @dataclass(frozen=True)
 class PairTimes:
     """h(source, target), h(target, source), their sum, and the worst residual of a solve relative to its answers."""
@@ -56,7 +61,7 @@ def pair_times(
     count = len(pairs.goals)
     hitting, relative = np.empty((2, len(pairs.starts)))
     goals = np.arange(count)
-    if dense and walk.size <= DENSE_SIZE and walk.size**3 <= DENSE_CUBES * count:
+    if dense and dense_pays(walk.size, count):
         hitting, relative = _dense(walk, perron, pairs)
         goals = np.unique(np.repeat(goals, np.diff(pairs.bounds))[relative > DOUBTFUL])
     task = partial(_hit, Walk(walk.sparse, walk.jump), perron)

@@ -5,8 +5,12 @@ A row of a power depends on no other row, so neither the blocks nor who computes
 
 from __future__ import annotations
 
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from itertools import islice
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,9 +18,11 @@ from scipy.sparse import csr_array
 from cgnn_cli.errors import StoppedEarly
 from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.csr import ones_on, row_of_entries
+from cgnn_cli.numerics.distributed import Held, WholeMatrix
 from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
-from cgnn_cli.numerics.threads import in_threads
+from cgnn_cli.numerics.threads import in_threads, slices
 from cgnn_cli.numerics.walk import Walk
+from cgnn_cli.ranks import leading
 from cgnn_cli.watch import Snapshot, Watch
 
 LEAST_HUB = 1_000_000  # multiplications through one state below which it is never treated as a hub
@@ -28,7 +34,7 @@ DENSE_ROWS = 64  # but a dense block has so many rows, if there is memory for th
 # Bytes of working arrays: for a sparse entry, for an entry of a dense block, for a wanted entry, for a state.
 ENTRY, DENSE, WANTED, STATE = 12, 24, 96, 32
 PARALLEL_WORK = 1_000_000  # multiplications between sparse matrices that are worth the start of threads
-KEPT = 3
+KEPT, SENT = 3, 4  # lines of a block, and arrays that another rank needs for it
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,10 @@ class Plan:
     def work(self) -> float:
         """The cost in multiplications between sparse matrices."""
         return self.sparse_flops + self.dense_flops / DENSE_GAIN
+
+    def constants(self) -> dict[str, int]:
+        """What is the same for every block of rows."""
+        return {item.name: value for item in fields(self) if isinstance(value := getattr(self, item.name), int)}
 
     def part(self, start: int, stop: int) -> Plan:
         """The plan of one block of rows."""
@@ -100,7 +110,7 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
 
     `memory` bounds the working arrays of all blocks that are made at a time, down to one row for each thread.
     """
-    jobs = jobs if plan.work >= PARALLEL_WORK else 1
+    jobs, size = jobs if plan.work >= PARALLEL_WORK else 1, leading.size()
     snapshot = watch.resume()
     if snapshot is None:
         # The values of an entry lie side by side, as entries are looked up at random.
@@ -110,10 +120,9 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
         begin, number = int(snapshot.values["row"]), int(snapshot.values["epoch"])
     dense = plan.dense_from <= plan.steps
     useful = max(DENSE_BLOCK, DENSE_ROWS * DENSE * walk.size) if dense else max(SPARSE_BLOCK, CLEARED * walk.size)
-    blocks = row_blocks(plan.row_bytes, min(memory // jobs - STATE * walk.size, useful), begin)
-    transposed = walk.transposed if dense else None
-    tasks = ((walk.sparse, transposed, plan.part(start, stop), wanted.rows(start, stop)) for start, stop in blocks)
-    with closing(in_threads(lambda task: _block_entries(*task), tasks, jobs)) as results:
+    blocks = row_blocks(plan.row_bytes, min(memory // (jobs * size) - STATE * walk.size, useful), begin)
+    tasks = ((plan.part(start, stop), wanted.rows(start, stop)) for start, stop in blocks)
+    with closing(_all_entries(walk.sparse, walk.transposed if dense else None, tasks, jobs)) as results:
         for (start, stop), found in zip(blocks, results, strict=True):
             kept[:, wanted.indptr[start] : wanted.indptr[stop]] = found
             number += 1
@@ -124,6 +133,48 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
             if stopped:
                 raise StoppedEarly(f"stopped after {stop} of {len(plan.rows)} rows of the series; the state is saved")
     return kept
+
+
+def _all_entries(
+    matrix: csr_array, transposed: csr_array | None, tasks: Iterator[tuple[Plan, Pattern]], jobs: int
+) -> Generator[np.ndarray]:
+    """The three lines for all blocks in their order, from threads here and in the other ranks."""
+
+    def entries(task: tuple[Plan, Pattern]) -> np.ndarray:
+        return _block_entries(matrix, transposed, *task)
+
+    if (group := leading.GROUP) is None:
+        yield from in_threads(entries, tasks, jobs)
+        return
+    held = [WholeMatrix(group, each) for each in (matrix, transposed) if each is not None]
+    values = {"matrices": [each.number for each in held], "jobs": jobs}
+    while batch := list(islice(tasks, jobs * group.size)):
+        own, *others = (batch[rank :: group.size] for rank in range(group.size))
+        mine, theirs = group.call(
+            f"{__name__}:entries_in_rank",
+            partial(list[np.ndarray], in_threads(entries, own, jobs)),
+            {**values, "plan": batch[0][0].constants()},
+            parts=[[array for task in tasks for array in _sent(*task)] for tasks in others],
+        )
+        found = [mine, *([lines.T for lines in each] for each in theirs)]
+        yield from (found[place % group.size][place // group.size] for place in range(len(batch)))
+
+
+def _sent(plan: Plan, wanted: Pattern) -> list[np.ndarray]:
+    """What another rank must know of a block."""
+    return [plan.rows, plan.hubs, wanted.indptr, wanted.indices]
+
+
+def entries_in_rank(held: Held, values: dict[str, Any], arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+    """In a rank: the three lines for some blocks of rows, each transposed, as they lie in memory."""
+    matrix, transposed, *_ = (*(held[number] for number in values["matrices"]), None)
+
+    def entries(part: slice) -> np.ndarray:
+        rows, hubs, *pattern = arrays[part]
+        plan = Plan(rows=rows, hubs=hubs, row_bytes=np.zeros(0), **values["plan"])
+        return _block_entries(matrix, transposed, plan, Pattern(*pattern)).T
+
+    return list(in_threads(entries, slices(len(arrays), SENT), values["jobs"]))
 
 
 def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, wanted: Pattern) -> np.ndarray:

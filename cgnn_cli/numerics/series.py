@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.errors import ResourceError
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.masked import Pattern
 from cgnn_cli.numerics.powers import KEPT, Plan, kept_entries, make_plan
 from cgnn_cli.numerics.threads import run_in_threads, slices
@@ -191,7 +192,7 @@ class _Jumps:
             return _Jumps(plan, [], [], np.zeros(0))
         leaving, arriving = [walk.jump], [np.full(walk.size, 1 / walk.size)]
         for _ in range(plan.steps - 1):
-            leaving.append(walk.sparse @ leaving[-1])
+            leaving.append(multiply(walk.sparse, leaving[-1]))
             arriving.append(walk.apply_transposed(arriving[-1]))
         return _Jumps(plan, leaving[: plan.steps], arriving, np.cumsum(arriving, axis=0))
 

@@ -25,6 +25,7 @@ from scipy.sparse import csr_array
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.numerics import krylov
 from cgnn_cli.numerics.csr import row_of_entries, without_self_loops
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.elimination import MOST_ELIMINATION, eliminated_absorption, elimination_work
 from cgnn_cli.numerics.threads import in_order
 from cgnn_cli.numerics.walk import Walk
@@ -148,7 +149,7 @@ class Absorbing:
 
     def residual(self, right: np.ndarray, base: Extended, rest: np.ndarray) -> np.ndarray:
         """right - (I - Q)(base 1 + rest), in extended precision."""
-        found = right - base * self.leaving - self.rate * rest + self.within @ rest
+        found = right - base * self.leaving - self.rate * rest + multiply(self.within, rest)
         if self.jump is not None:
             found += self.jump * ((rest.sum() - rest) / self.size)
         return np.asarray(found)
@@ -198,7 +199,7 @@ class _Returning:
         return cls(within, jump, system.leaving.astype(np.float64) * inverse, system.entering)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
-        moved = self.within @ x + self.leaving * (self.entering * x).sum()
+        moved = multiply(self.within, x) + self.leaving * (self.entering * x).sum()
         if self.jump is not None:
             moved += self.jump * (x.sum() - x)
         return np.asarray(moved)

@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cgnn_cli.errors import NumericalError
 from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.lowrank import signs_of
 from cgnn_cli.numerics.threads import with_one_blas_thread
 
@@ -66,7 +67,7 @@ def laplacian_vectors(edges: csr_array, count: int) -> Spectrum:
     values, found, products = (
         _leading(matrix, parts, wanted) if wanted else (np.zeros(0), np.zeros((len(joined), 0)), 0)
     )
-    defect = np.linalg.norm(matrix @ found - found * values, axis=0).max(initial=0)
+    defect = np.linalg.norm(multiply(matrix, found) - found * values, axis=0).max(initial=0)
     if defect > RESIDUAL_GOAL:
         raise NumericalError(
             f"eigenvectors of the graph stopped at a residual of {defect:.1e} (goal {RESIDUAL_GOAL:.0e})",
@@ -114,7 +115,7 @@ def _leading(matrix: csr_array, parts: Components, wanted: int) -> tuple[np.ndar
     else:
         values, vectors, products = _filtered(matrix, parts, wanted, block)
     vectors = _settled(values, vectors, wanted)
-    return np.einsum("nk,nk->k", vectors, matrix @ vectors), vectors, products
+    return np.einsum("nk,nk->k", vectors, multiply(matrix, vectors)), vectors, products
 
 
 def _filtered(matrix: csr_array, parts: Components, wanted: int, block: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -130,7 +131,7 @@ def _filtered(matrix: csr_array, parts: Components, wanted: int, block: int) -> 
     for _ in range(MOST_ROUNDS):
         parts.take_out(x)
         x = _orthonormal(x)
-        image = matrix @ x
+        image = multiply(matrix, x)
         products += block
         values, turn = np.linalg.eigh(x.T @ image)
         values, turn = values[::-1], turn[:, ::-1]
@@ -167,10 +168,10 @@ def _polynomial(matrix: csr_array, x: np.ndarray, centre: float, half: float, to
     before, number = x.astype(matrix.dtype), matrix.dtype.type
     first = ratio = number(half / (top - centre))
     middle, scale = number(centre), number(1 / half)
-    now = (matrix @ before - middle * before) * (first * scale)
+    now = (multiply(matrix, before) - middle * before) * (first * scale)
     for _ in range(2, degree + 1):
         following = 1 / (2 / first - ratio)
-        after = matrix @ now
+        after = multiply(matrix, now)
         after -= middle * now
         after *= 2 * following * scale
         before *= ratio * following

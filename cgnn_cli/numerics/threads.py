@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from cgnn_cli.apart import ending_with_this_process
 from cgnn_cli.numerics.masked import add_product
+from cgnn_cli.ranks import leading
 
 WORTH_THREADS = 1_000_000  # entries of a matrix whose product with a vector takes longer than the start of threads
 WORTH_PROCESSES = 50_000_000  # entries of P times solves: some 7 seconds of work, against 2 or 3 to start processes
@@ -57,9 +58,9 @@ def run_in_threads(function: Callable[[Item], None], items: Iterable[Item], jobs
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], *, jobs: int, work: float) -> Generator[Result]:
     """The results for all items in their order, from several processes where the work is worth them.
 
-    What is begun but not asked for is dropped silently.
+    What is begun but not asked for is dropped silently. Ranks share out each product instead.
     """
-    if jobs <= 1 or work < WORTH_PROCESSES:
+    if jobs <= 1 or work < WORTH_PROCESSES or leading.size() > 1:
         yield from map(function, items)
         return
     from joblib import Parallel, delayed
@@ -80,6 +81,21 @@ def slices(count: int, length: int) -> Generator[slice]:
     yield from (slice(start, min(start + length, count)) for start in range(0, count, length))
 
 
+def equal_rows(matrix: csr_array, count: int) -> list[slice]:
+    """The rows in so many ranges of about as many entries each."""
+    shares = np.linspace(0, matrix.nnz, count + 1)[1:-1]
+    ends = [0, *np.searchsorted(matrix.indptr, shares).tolist(), matrix.shape[0]]
+    return [slice(start, stop) for start, stop in pairwise(ends)]
+
+
+def rows_of(matrix: csr_array, rows: slice) -> csr_array:
+    """A range of rows, whose entries are not copied."""
+    indptr = matrix.indptr[rows.start : rows.stop + 1]
+    entries = slice(int(indptr[0]), int(indptr[-1]))
+    parts = (matrix.data[entries], matrix.indices[entries], indptr - indptr[0])
+    return csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]))
+
+
 class RowBlocks:
     """A sparse matrix as blocks of rows of about as many entries each, whose products are made in threads.
 
@@ -89,16 +105,11 @@ class RowBlocks:
 
     def __init__(self, matrix: csr_array, jobs: int) -> None:
         self.shape, self.jobs = matrix.shape, jobs if matrix.nnz >= WORTH_THREADS else 1
-        shares = np.linspace(0, matrix.nnz, self.jobs + 1)[1:-1]
-        ends = [0, *np.searchsorted(matrix.indptr, shares).tolist(), matrix.shape[0]]
-        self.rows = [slice(start, stop) for start, stop in pairwise(ends)]
+        self.rows = equal_rows(matrix, self.jobs)
         self.columns = list(slices(matrix.shape[1], CACHED_STATES))
 
         def cut(rows: slice) -> list[csr_array]:
-            indptr = matrix.indptr[rows.start : rows.stop + 1]
-            entries = slice(int(indptr[0]), int(indptr[-1]))  # which are not copied
-            parts = (matrix.data[entries], matrix.indices[entries], indptr - indptr[0])
-            block = csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]))
+            block = rows_of(matrix, rows)
             return [block[:, columns] for columns in self.columns] if len(self.columns) > 1 else [block]
 
         self.blocks = list(in_threads(cut, self.rows, self.jobs))

@@ -6,6 +6,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from cgnn_cli.errors import DataError
 from cgnn_cli.numerics.csr import canonical_csr, row_of_entries, without_self_loops
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.walk import Walk
 
 
@@ -64,11 +65,11 @@ def jumping_laplacian(sparse: csr_array, jump: np.ndarray, *, incidence: bool) -
     transposed = sparse if incidence else csr_array(sparse.T.tocsr())
 
     def forward(x: np.ndarray) -> np.ndarray:
-        moved = sparse @ x - left(x)
+        moved = multiply(sparse, x) - left(x)
         return moved - right(x) if incidence else moved
 
     def backward(x: np.ndarray) -> np.ndarray:
-        moved = transposed @ x - right(x)
+        moved = multiply(transposed, x) - right(x)
         return moved - left(x) if incidence else moved
 
     return LinearOperator(

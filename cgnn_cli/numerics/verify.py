@@ -13,6 +13,7 @@ from cgnn_cli.numerics.series import earlier_step, tails
 from cgnn_cli.numerics.threads import in_order
 from cgnn_cli.numerics.walk import Walk
 
+SAMPLED = 64  # edges by which a tolerance chooses the steps
 FIRST_STEPS = 8
 RANKED_BITS = 28  # 8 decimals
 BOUND = 0.8  # with n sampled pairs the true median is below the quantile 1/2 + 0.8/sqrt(n), in 95 of 100 samples
@@ -98,7 +99,7 @@ def choose_steps(
     tolerance: float,
     *,
     seed: int,
-    count: int = 64,
+    count: int = SAMPLED,
     most: int = 50,
     tail: bool = True,
     jobs: int = 1,

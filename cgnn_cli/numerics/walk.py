@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, eye_array
 
+from cgnn_cli.numerics.distributed import multiply
+
 
 @dataclass(frozen=True)
 class Walk:
@@ -31,14 +33,14 @@ class Walk:
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """P x, for a vector or the columns of a matrix."""
-        moved = self.sparse @ x
+        moved = multiply(self.sparse, x)
         if self.jump is not None:
             moved += np.multiply.outer(self.jump, x.mean(axis=0))
         return moved
 
     def apply_transposed(self, y: np.ndarray) -> np.ndarray:
         """P^T y: where a distribution over the states goes in one step."""
-        moved = self.transposed @ y
+        moved = multiply(self.transposed, y)
         if self.jump is not None:
             moved += (self.jump @ y) / self.size
         return moved

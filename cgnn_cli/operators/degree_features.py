@@ -5,6 +5,8 @@ and the means of both log degrees over its out-neighbours and over its in-neighb
 quantiles of a normal distribution, cut at 3 deviations; nodes with the same value share a quantile.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import ndtri
@@ -27,12 +29,17 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> dict[
     logs = [np.log1p(out), np.log1p(into)]
     of_neighbours = [row_mean(matrix) @ log for matrix in (pattern, back) for log in logs]  # 0 without neighbours
     columns = [*logs, mutual * inverse_or_zero(out), filled.astype(np.float64), *of_neighbours]
-    return {"degrees": np.column_stack([normal_quantiles(column) for column in columns])}
+    return {"degrees": as_quantiles(columns)}
 
 
 def entries(graph: Graph, config: TrainConfig) -> int:
     """Of the edges and the columns, as many as would take as much memory."""
     return int(graph.adjacency.nnz) + 5 * graph.node_count
+
+
+def as_quantiles(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """Columns side by side, each mapped to normal quantiles."""
+    return np.column_stack([normal_quantiles(column) for column in columns])
 
 
 def normal_quantiles(values: np.ndarray) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Encodings: columns that say where a node lies in the graph, beside its features or for want of any (`--encoding`).
 
-They come scaled: columns of variance 1, those of `degrees` and `head-start` mapped to a normal distribution. Self-loops
-count only for `structural`, the columns that imports of 0.1.0 wrote into graphs without features.
+They come scaled: columns of variance 1, those of `roles`, `degrees` and `head-start` mapped to a normal distribution.
+Self-loops count only for `structural`, the columns that imports of 0.1.0 wrote into graphs without features, and for
+`roles`, the same columns mapped: chances to return differ by orders of magnitude, and what is rare lies in their tail.
 """
 
 from typing import Any
@@ -13,7 +14,8 @@ from cgnn_cli.graph import CommuteTimes, Graph, Operators
 from cgnn_cli.operators import degree_features, landmarks
 from cgnn_cli.operators.structural import STRUCTURAL_NAMES, structural_features, work_bytes
 
-FIXED = {"structural": len(STRUCTURAL_NAMES), "degrees": degree_features.COLUMNS}
+OF_STRUCTURE = ("structural", "roles")
+FIXED = {**dict.fromkeys(OF_STRUCTURE, len(STRUCTURAL_NAMES)), "degrees": degree_features.COLUMNS}
 PANELS = 6  # of all columns in float64, beside each other
 PANELS_OF_COUNTS = 5  # of ways to landmarks, for which nothing is solved
 ENTRY = 40  # bytes of an entry, as estimates count them
@@ -29,6 +31,8 @@ def make(graph: Graph, times: CommuteTimes | None, config: TrainConfig) -> Opera
 def _columns(graph: Graph, config: TrainConfig) -> tuple[np.ndarray, dict[str, Any]]:
     if config.encoding == "structural":
         return structural_features(graph.adjacency), {}
+    if config.encoding == "roles":
+        return degree_features.as_quantiles(structural_features(graph.adjacency).T), {}
     if config.encoding == "degrees":
         return degree_features.make(graph, None, config)["degrees"], {}
     if config.encoding == "head-start":
@@ -44,7 +48,7 @@ def _columns(graph: Graph, config: TrainConfig) -> tuple[np.ndarray, dict[str, A
 
 def entries(graph: Graph, config: TrainConfig) -> int:
     """Of the edges both ways and the panels that are worked with, as many as would take as much memory."""
-    if config.encoding == "structural":
+    if config.encoding in OF_STRUCTURE:
         return work_bytes(graph.adjacency) // ENTRY
     if config.encoding == "degrees":
         return degree_features.entries(graph, config)

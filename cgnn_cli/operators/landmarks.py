@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from cgnn_cli.numerics.csr import ones_on
 from cgnn_cli.numerics.transition import teleporting_walk
-from cgnn_cli.operators.degree_features import normal_quantiles
+from cgnn_cli.operators.degree_features import as_quantiles
 from cgnn_cli.operators.normalise import degrees, transposed
 
 GAMMA = 0.9
@@ -33,7 +33,7 @@ def head_start(edges: csr_array, count: int) -> tuple[np.ndarray, dict[str, Any]
     found = fundamental_columns(teleporting_walk(edges, GAMMA), chosen)
     towards, away = found.columns / found.perron[chosen], found.rows / found.perron[:, None]
     columns = np.round(standardised(np.hstack([towards, away])), DECIMALS)
-    ranked = np.column_stack([normal_quantiles(column) for column in columns.T])
+    ranked = as_quantiles(columns.T)
     return ranked, {"landmarks": len(chosen), "largest_residual": found.residual}
 
 

@@ -5,6 +5,7 @@ from scipy.sparse import csr_array, diags_array
 
 from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.threads import in_threads
 from cgnn_cli.resources import allowed_cores
 
@@ -62,7 +63,7 @@ def pagerank(steps: csr_array) -> np.ndarray:
     rank = np.full(count, 1 / count)
     for _ in range(PAGERANK_ITERATIONS):
         previous = rank
-        rank = DAMPING * (backward @ rank + rank[dangling].sum() / count) + (1 - DAMPING) / count
+        rank = DAMPING * (multiply(backward, rank) + rank[dangling].sum() / count) + (1 - DAMPING) / count
         if np.abs(rank - previous).sum() < PAGERANK_TOLERANCE:
             break
     return rank

@@ -104,17 +104,18 @@ def _nearest_multiple(goal: np.ndarray, values: np.ndarray) -> float:
 def _shown(row: dict[str, Any]) -> list[Entry | str]:
     if row["weights"] is None:
         return [Entry(row["status"], "missing"), *[DASH] * len(FIGURES)]
-    return [*(f"{row[name]:,.0f}" for name in FIGURES), formatted(row["gain"], "+.1%")]
+    return [*(f"{row[name]:,.0f}" for name in FIGURES), formatted(row["gain"], "+z.1%")]
 
 
 def draw(lab: Lab, records: list[dict[str, Any]]) -> Picture | None:
     """The distances of the weights as shares of those of the plain edges: as the paper compares them, and scaled."""
     panels: dict[str, dict[str, dict[str, float]]] = {}
-    for title, end in (("as they are", ""), ("at the best multiple of each", "_scaled")):
+    for title, end in (("weights as they are", ""), ("weights times the factor that fits best", "_scaled")):
         panels[title] = {}
         for row in records:
             here, standard = row[f"weights{end}"], row[f"adjacency{end}"]
             if here is not None and standard:
                 panels[title].setdefault(row["weights_kind"], {})[lab.shown(row["dataset"])] = here / standard
     caption = "Squared distance of the weights to the labels, as a share of the plain edges': below 1 they are nearer"
-    return draw_bars("label-similarity", caption, panels, "share")
+    title = "How far the weights are from the labels of the neighbours: below 1 they are nearer than plain edges"
+    return draw_bars("label-similarity", title, caption, panels, "squared distance\n(plain edges = 1)")

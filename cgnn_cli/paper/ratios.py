@@ -35,7 +35,7 @@ def run(lab: Lab) -> Findings:
         row = _ratio_record(dataset, *ratio)
         findings.records.append(row)
         shown: list[Entry | str] = [f"{value:.3f}" for value in row["quantiles"]] or [Entry(row["status"], "missing")]
-        rank = formatted(row["spearman_with_pi"], ".4f")
+        rank = formatted(row["spearman_with_pi"], "z.4f")
         spread_rows.append([lab.shown(dataset), *shown, *[DASH] * (len(QUANTILES) - len(shown)), rank])
     columns = ("dataset", *(f"{level:.0%}" for level in QUANTILES), "Spearman of c with 1/pi_i + 1/pi_j")
     table = Table("Quantiles of the ratio over the edges", columns, spread_rows)
@@ -107,4 +107,6 @@ def draw(lab: Lab, found: dict[str, Ratio]) -> Picture | None:
         shares = zip(np.quantile(values, levels), levels, strict=True)
         curves.append(Curve(lab.shown(dataset), [(float(value), 100 * level, 0.0) for value, level in shares]))
     caption = "Share of the edges whose ratio c / (1/pi_i + 1/pi_j) is at most so large"
-    return draw_shares("ratios", caption, curves, "ratio")
+    title = "What commute times add to popularity: next to nothing where the curve rises at 1"
+    across = "ratio: commute time of an edge over what\nthe popularity of its two ends gives alone"
+    return draw_shares("ratios", title, caption, curves, across)

@@ -43,7 +43,7 @@ def run_commute(lab: Lab) -> Findings:
         for kind, times in (("true times", lab.true_times(dataset)), (f"svd, rank {PAPER_RANK}", SCORES)):
             findings.records.append(_commute_record(lab, dataset, kind, times))
     columns = ("dataset", "times", "delta", "paper's delta", "difference", "edges", "of all", "notes")
-    forms = {"here": ".5f", "paper": ".5f", "difference": "+.5f", "edges": ",d", "all_edges": ",d"}
+    forms = {"here": ".5f", "paper": ".5f", "difference": "+z.5f", "edges": ",d", "all_edges": ",d"}
     rows = [[lab.shown(row["dataset"]), row["times"], *_shown(row, forms)] for row in findings.records]
     table = Table("Change of commute times by rewiring", columns, rows, heads=2, prose=frozenset({7}))
     findings.add("Commute times before and after", [DELTA, table])
@@ -113,7 +113,7 @@ def run_density(lab: Lab) -> Findings:
         row |= _beside(lab, "rewiring-density", dataset, "relative increase", here) | source_of(lab, dataset, obtained)
         findings.records.append(row | {"notes": [*row["notes"], *DENSITY.get(dataset, ())]})
     columns = ("dataset", "new edges", "increase", "with self-loops", "paper's increase", "difference", "notes")
-    forms = {"added_edges": ",d", "here": ".1%", "with_self_loops": ".1%", "paper": ".1%", "difference": "+.1%"}
+    forms = {"added_edges": ",d", "here": ".1%", "with_self_loops": ".1%", "paper": ".1%", "difference": "+z.1%"}
     rows = [[lab.shown(row["dataset"]), *_shown(row, forms)] for row in findings.records]
     findings.add("Edges before and after", [Table("New edges by rewiring", columns, rows, prose=frozenset({6}))])
     findings.add_sources(lab)

@@ -71,4 +71,5 @@ def draw(lab: Lab, measured: Sequence[Cell]) -> Picture | None:
         for option, cells in found.items()
     ]
     caption = f"Sensitivity of CGNN on {lab.shown(dataset)}: mean and deviation over the {SHARED} ({counted(found)})"
-    return draw_curves(f"sensitivity-{dataset}", caption, curves)
+    title = f"{lab.shown(dataset)}: accuracy of CGNN by layers and by width"
+    return draw_curves(f"sensitivity-{dataset}", title, caption, curves)

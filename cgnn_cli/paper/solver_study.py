@@ -73,7 +73,7 @@ def table_of(measured: Sequence[Cell], errors: Errors) -> Table:
         shown = [DASH] * 3
         if found and found["median_relative_error"] is not None:
             shares = (f"{100 * found[name]:.3g} %" for name in ("median_relative_error", "p95_relative_error"))
-            shown = [*shares, formatted(found["spearman"], ".4f")]
+            shown = [*shares, formatted(found["spearman"], "z.4f")]
         rows.append([each.row, each.entry(), *shown, f"{commute.seconds:,.2f}" if commute else DASH])
     columns = ("solver", "test accuracy", "median error", "95th percentile", "Spearman", "seconds")
     caption = f"Test accuracy in %, error of c on {VERIFIED} edges, and seconds of the commute stage"
@@ -88,4 +88,6 @@ def draw(lab: Lab, measured: Sequence[Cell], errors: Errors) -> Picture | None:
         if each.mean is not None and found and found["median_relative_error"] is not None:
             points.append(Point(each.row, found["median_relative_error"], each.mean, each.std or 0.0))
     caption = f"Accuracy on {lab.shown(dataset)} against the median relative error of the commute times"
-    return draw_points(f"solvers-{dataset}", caption, points, "median relative error of c")
+    title = f"{lab.shown(dataset)}: does accuracy need exact commute times?"
+    across = "median relative error of the commute times (left: exact, 1: no times at all)"
+    return draw_points(f"solvers-{dataset}", title, caption, points, across)

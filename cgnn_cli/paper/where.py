@@ -21,7 +21,9 @@ from cgnn_cli.paper.findings import Findings, record_all
 from cgnn_cli.paper.gain_map import Gain, draw_gains
 from cgnn_cli.paper.lab import Lab
 from cgnn_cli.paper.paired_cells import Compared, Pair, compare_cells
+from cgnn_cli.printable import signed_text
 from cgnn_cli.report.comparisons import LEVEL, Comparison
+from cgnn_cli.report.paired import difference_text
 from cgnn_cli.report.table import DASH, Entry, Table, counted, formatted
 
 At = tuple[str, str]  # the name of a place, and what was added there
@@ -156,7 +158,7 @@ def _told(gains: dict[At, Gain]) -> str:
     if not up:
         return said
     (place, title), best = max(up.items(), key=lambda item: item[1].points)
-    return f"{said}; the largest gain is {best.points:+.1f} points, of {title} on {place}"
+    return f"{said}; the largest gain is {signed_text(best.points, 1)} points, of {title} on {place}"
 
 
 def summary_table(gains: dict[At, Gain]) -> Table:
@@ -167,7 +169,7 @@ def summary_table(gains: dict[At, Gain]) -> Table:
         shown = [gain.points for gain in there.values() if gain.shown]
         middle = median(gain.points for gain in there.values()) if there else None
         counts = (len(there), sum(points > 0 for points in shown), sum(points < 0 for points in shown))
-        rows.append([title, each.meaning, *map(str, counts), formatted(middle, "+.1f")])
+        rows.append([title, each.meaning, *map(str, counts), DASH if middle is None else signed_text(middle, 1)])
     columns = ("added", "what it is", "graphs", "gain shown", "loss shown", "median difference")
     return Table(
         "Each addition on all graphs; differences in points of test accuracy", columns, rows, prose=frozenset({1})
@@ -189,9 +191,8 @@ def _entry(each: Beside | None) -> Entry:
     if (gain := each.gain) is None or each.comparison is None:
         return Entry(DASH if each.added.status == "done" else each.added.status, "missing")
     paired = each.comparison.paired
-    error = "" if paired.error is None else f" ± {100 * paired.error:.2f}"
     note = f"{paired.runs} of {each.added.expected}" if gain.partial else ""
-    return Entry(f"{gain.points:+.2f}{error}", "best" if gain.shown else "", note)
+    return Entry(difference_text(paired), "best" if gain.shown else "", note)
 
 
 def time_table(cells: Sequence[Cell]) -> Table:

@@ -6,6 +6,7 @@ accuracy, each row with a record of its search; extended is CGNN with options be
 of the models, as [preset.dataset]. auto is in the store. A file of the user's own can be named too:
 
     [chameleon.gcn]            settings by their paths: train.layers = 2
+    ["chameleon+undirected".gcn]       those on another form of the graph
     [chameleon.gcn.search]     validation accuracy, splits, number of configurations, and the command
 """
 
@@ -49,7 +50,7 @@ PUBLIC_CONFIGURATION = {  # of CGNN on chameleon
 
 @dataclass(frozen=True)
 class Row:
-    """The settings of a model on a dataset by their paths, and how they were found."""
+    """The settings of a model on a dataset by their paths, and how they were found; a search writes out all of them."""
 
     settings: dict[str, Any]
     search: dict[str, Any] = field(default_factory=dict)
@@ -77,12 +78,13 @@ def rows_of(name: str, models: Iterable[str] = MODELS) -> Rows:
     return read_rows(Path(name))
 
 
-def preset(name: str, dataset: str | None, model: str) -> dict[str, Any]:
-    """The settings of a preset for a model on a dataset."""
+def preset(name: str, dataset: str | None, model: str, form: str = "") -> Row:
+    """The row of a preset for a model on a dataset; that for a form of it (`citeseer+undirected`), where it has one."""
     if dataset is None:
         raise UsageError("--preset needs a --dataset: its settings are those of a model on a dataset")
-    if row := rows_of(name, [model]).get((dataset, model)):
-        return row.settings
+    own = rows_of(name, [model])
+    if row := own.get((form, model)) or own.get((dataset, model)):
+        return row
     rows = rows_of(name)
     models = [known for place, known in rows if place == dataset]
     datasets = [place for place, known in rows if known == model]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cgnn_cli.execution.results import Run
-from cgnn_cli.report.table import DASH, Entry, Table, formatted
+from cgnn_cli.printable import signed_text
+from cgnn_cli.report.table import DASH, Entry, Table, score_text
 
 CAPTION = "Beside the paper, in %. Within one std: the difference is at most the standard deviation the paper prints"
 
@@ -30,7 +31,7 @@ class PaperResult:
         """The figure as the paper prints it."""
         if self.value is None:
             return self.word
-        return f"{self.value:.2f}" + ("" if self.std is None else f" ± {self.std:.2f}")
+        return score_text(self.value, self.std, unit=1)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def lines_beside(
     """One line for each figure of the paper: two names, the score here and the figure; nothing where there is none."""
     rows: list[Sequence[Entry | str]] = []
     for first, second, here, beside in lines:
-        gap = formatted(beside.difference, "+.2f")
+        gap = DASH if beside.difference is None else signed_text(beside.difference)
         within = {True: "yes", False: "no", None: DASH}[beside.within]
         rows.append([first, second, here, beside.result.text or DASH, gap, within, "; ".join(beside.notes)])
     columns = (*heads, "here", "paper", "difference", "within one std", notes)

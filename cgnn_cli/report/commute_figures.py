@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cgnn_cli.configs import CommuteConfig
-from cgnn_cli.report.run_names import describe
+from cgnn_cli.report.run_names import describe, proximity_words
 from cgnn_cli.report.style import (
     PALETTE,
     Picture,
@@ -25,15 +25,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 BINS = 60
+WIDEST = 12.0  # powers of ten from the least to the largest time, up to which all are shown in their places
+REACH = WIDEST / 2  # powers of ten that are shown on either side of the median where the axis would be wider
 # Told where they are not the default.
 UNUSUAL = ("method", "gamma", "escape", "escape_floor", "walk", "form", "tail", "solver_seed")
+BEYOND = "up to {:.2g} % of the edges lie beyond the ends"
 LEAST_ERROR = 1e-12  # a logarithm cannot show an error of 0
 
 
 def weights_label(options: dict[str, Any]) -> str:
     """Solver, proximity and walk of commute weights, with what is not the default."""
-    scale = options.get("scale", 1.0)
-    return solver_label(options, options["proximity"] + (f" {scale}" if scale != 1.0 else ""))
+    return solver_label(options, proximity_words(options))
 
 
 def solver_label(options: dict[str, Any], proximity: str = "") -> str:
@@ -50,17 +52,20 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str,
         return None
     with styled_drawing(9, 3.3 + 0.2 * len(shown)) as drawing:
         left, right = drawing.subplots(1, 2)
-        drawn, places = set(), np.linspace(0, 1, 201)
+        drawn, beyond, places = set(), 0.0, np.linspace(0, 1, 201)
         for number, (options, artifact) in enumerate(shown):
             style = line_look(number, weights_label(options))
             if (solving := _solving(artifact.header)) not in drawn:
-                _draw_times(left, artifact.elements["commute"], style)
+                times, moved = _in_reach(artifact.elements["commute"])
+                _draw_times(left, times, style)
+                beyond = max(beyond, moved)
                 drawn.add(solving)
             weights = np.sort(np.concatenate([artifact.elements["weight_out"], artifact.elements["weight_in"]]))
             share = np.searchsorted(weights, places + 1e-9, side="right") / max(len(weights), 1)
             right.plot(places, 100 * share, **style)
         logarithmic(left.xaxis)
-        left.set(title="commute times", xlabel="c on an edge (logarithmic)", ylabel="% of the edges")
+        across = "commute time of an edge (logarithmic)" + (f"\n{BEYOND.format(100 * beyond)}" if beyond else "")
+        left.set(title="commute times", xlabel=across, ylabel="% of the edges")
         right.set(title="weights", xlabel="weight", ylabel="% of the edges with at most this", xlim=(-0.02, 1.02))
         for axes in (left, right):
             axes.grid()
@@ -71,6 +76,23 @@ def draw_histograms(name: str, dataset: str, artifacts: Sequence[tuple[dict[str,
         )
         words = f"Distribution of commute times and of weights on {dataset} for {len(shown)} kinds of weights."
         return Picture.of(name, caption, words, drawing)
+
+
+def _in_reach(times: np.ndarray) -> tuple[np.ndarray, float]:
+    """Times to draw, and the share of those above 0 that were moved to the ends of the axis.
+
+    Some walks are trapped for 1e176 steps. An axis of that width shows nothing, so it ends at the 1st and 99th
+    percentile, or nearer to the median where these are absurd too.
+    """
+    usable = np.isfinite(times) & (times > 0)
+    powers = np.log10(times[usable])
+    if not len(powers) or np.ptp(powers) <= WIDEST:
+        return times, 0.0
+    low, middle, high = np.quantile(powers, (0.01, 0.5, 0.99))
+    ends = max(low, middle - REACH), min(high, middle + REACH)
+    shown = times.copy()
+    shown[usable] = 10 ** powers.clip(*ends)
+    return shown, float(((powers < ends[0]) | (powers > ends[1])).mean())
 
 
 def _draw_times(axes: Axes, times: np.ndarray, style: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from cgnn_cli.execution.results import Run
 from cgnn_cli.graph import TEST, TRAIN
-from cgnn_cli.report.paired import Paired, holm, paired_difference
+from cgnn_cli.report.paired import Paired, difference_text, holm, paired_difference
 from cgnn_cli.report.run_names import Label, row_name
 from cgnn_cli.report.table import Entry, Table, counted, formatted
 from cgnn_cli.store.store import Store
@@ -164,10 +164,9 @@ def comparison_table(comparisons: Sequence[Comparison], labels: dict[str, Label]
     several = len(datasets) > 1
     rows: list[list[Entry | str]] = []
     for each in comparisons:
-        gap, error = 100 * each.paired.mean, each.paired.error
         names = [row_name(labels[each.first.key]), row_name(labels[each.second.key])]
         strong = each.corrected is not None and each.corrected < LEVEL
-        told = f"{gap:+.2f}" + ("" if error is None else f" ± {100 * error:.2f}")
+        told = difference_text(each.paired)
         chances = [_p_value(each.paired.t_test), _p_value(each.paired.sign_flips)]
         last = Entry(_p_value(each.corrected), "best" if strong else "")
         place = [each.first.dataset] if several else []

@@ -14,7 +14,16 @@ from cgnn_cli.report.comparisons import Comparison, compare_runs, comparison_tab
 from cgnn_cli.report.figures import draw_dataset
 from cgnn_cli.report.page import Block, Details, Page, Section, slug
 from cgnn_cli.report.run_names import Label, label_runs
-from cgnn_cli.report.scores import class_table, metric_table, paper_table, run_table, score_values, shown_runs
+from cgnn_cli.report.scores import (
+    class_table,
+    metric_table,
+    paper_table,
+    run_table,
+    score_values,
+    shown_runs,
+    winners,
+    winners_words,
+)
 from cgnn_cli.report.sources import doubts, provenance_details, provenance_values
 from cgnn_cli.report.style import can_draw
 from cgnn_cli.report.table import counted, score_text
@@ -107,11 +116,13 @@ class Report:
         origin = self.with_origin
         details = [provenance_details(run, self.labels[run.key], with_origin=origin) for run in self.shown]
         sections.append(Section("Provenance", ["Where every number comes from: open a run.", *details]))
+        uneven = any(len({len(run.splits) for run in members}) > 1 for members in self.by_dataset().values())
         models, compared = {run.model for run in self.shown}, sum(map(len, self.comparisons.values()))
         lead = (
             f"{counted(len(self.shown), 'run')} of {counted(len(models), 'model')} on "
             f"{counted(len(self.by_dataset()), 'dataset')}, with {counted(compared, 'paired comparison')}. "
-            f"The highest mean {self.shown[0].measured_words} of each dataset:"
+            f"The highest mean {self.shown[0].measured_words} of each dataset"
+            f"{', among its runs with the most splits' if uneven else ''}:"
         )
         return Page(title, lead, sections, f"Made by cgnn {__version__}.", self._tiles())
 
@@ -119,9 +130,10 @@ class Report:
         """The highest mean of each dataset, among the runs with the most splits."""
         tiles = []
         for name, members in self.by_dataset().items():
-            best = max(members, key=lambda run: (len(run.splits), run.mean))
+            best, *others = winners(members)
             splits = counted(len(best.splits), "split")
-            tiles.append((f"{score_text(best.mean, best.std)} %", f"{name}, {splits}: {self.labels[best.key]}"))
+            figure = score_text(best.mean, None if others else best.std)  # those that have tied have each their own
+            tiles.append((f"{figure} %", f"{name}, {splits}: {winners_words(members, self.labels)}"))
         return tiles
 
     def _dataset_section(self, name: str, runs: list[Run], figures: bool) -> Section:
@@ -134,7 +146,7 @@ class Report:
             table = comparison_table(found, self.labels)
             shown = table if len(found) <= MOST_OPEN else Details(f"{len(found)} paired comparisons", [table])
             blocks.insert(min(1, len(blocks)), shown)
-        best = max(runs, key=lambda run: (len(run.splits), run.mean))
+        best = winners(runs)[0]
         tables = [metric_table(runs, self.labels), class_table(best, self.labels[best.key])]
         blocks.append(Details("Every metric, and every class of the best run", tables))
         if words := uncompared(runs, self.labels):

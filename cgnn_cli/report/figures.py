@@ -11,6 +11,7 @@ from cgnn_cli.report.curve_figures import draw_precision_recall, draw_reliabilit
 from cgnn_cli.report.page import slug
 from cgnn_cli.report.run_names import Label
 from cgnn_cli.report.score_figures import draw_confusion, draw_learning, draw_scores, draw_sensitivity, draw_time
+from cgnn_cli.report.scores import winners
 from cgnn_cli.report.style import Picture
 
 
@@ -27,7 +28,7 @@ def draw_dataset(
     histories = [(run, [fit["history"] for fit in found]) for run, found in fits]
     yield draw_learning(f"{start}-learning", dataset, histories, labels)
     yield draw_time(f"{start}-time", dataset, runs, labels)
-    best = max(runs, key=lambda run: (len(run.splits), run.mean))
+    best = winners(runs)[0]
     if (graph := best.made_from.get("graph")) is not None:
         classes = [word.decode() for word in source.content(graph).elements["class_names"].tolist()]
         found = source.content(best.header, best.path).elements

@@ -19,10 +19,13 @@ def page_files(page: Page, name: str, formats: Collection[str] = tuple(PAGES)) -
     return {f"{name}.{kind}": _encoded(write(page)) for kind, write in PAGES.items() if kind in formats}
 
 
-def figure_files(page: Page) -> dict[str, bytes]:
-    """The figures of a page, each as .svg and .png, by the names of the files."""
-    drawn = {f"figures/{picture.name}.svg": picture.svg for picture in page.pictures}
-    return drawn | {f"figures/{picture.name}.png": picture.png for picture in page.pictures}
+def figure_files(page: Page, formats: Collection[str] = tuple(PAGES)) -> dict[str, bytes]:
+    """The figures of a page, each as .svg and .png, where it is LaTeX too also as .pdf; by the names of the files."""
+    files: dict[str, bytes] = {}
+    for picture in page.pictures:
+        kinds = {"svg": picture.svg, "png": picture.png, **({"pdf": picture.pdf()} if "tex" in formats else {})}
+        files |= {f"figures/{picture.name}.{kind}": content for kind, content in kinds.items()}
+    return files
 
 
 def report_files(report: Report, page: Page, formats: Collection[str]) -> dict[str, bytes]:

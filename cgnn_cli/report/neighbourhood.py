@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from cgnn_cli.analysis.reasons import Reason, Reasons
-from cgnn_cli.printable import printable
+from cgnn_cli.printable import printable, signed_text
 from cgnn_cli.report.style import PALETTE
 
 ASKED, OTHERS, MORE = PALETTE[4], (PALETTE[0], PALETTE[2], PALETTE[3], PALETTE[1], PALETTE[5]), PALETTE[6]
@@ -108,7 +108,7 @@ def points(adds: float | None) -> str:
         return "not tried"
     if abs(adds) < 0.00005:
         return "0" if adds == 0 else "~0"
-    return f"{100 * adds:+.1f}" if abs(adds) >= 0.0005 else f"{100 * adds:+.2f}"
+    return signed_text(100 * adds, 1 if abs(adds) >= 0.0005 else 2)
 
 
 def cut(text: str, columns: int) -> str:

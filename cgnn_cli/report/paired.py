@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from cgnn_cli.printable import signed_text
+
 MOST_FLIPPED = 12
 ROUNDING = 1e-9  # of the largest difference: an error below it is not one of the splits
 
@@ -78,6 +80,11 @@ class Paired:
             "p_t_test": self.t_test,
             "p_sign_flips": self.sign_flips,
         }
+
+
+def difference_text(paired: Paired) -> str:
+    """A mean difference in percentage points ± its standard error; a single split has none."""
+    return signed_text(100 * paired.mean) + ("" if paired.error is None else f" ± {100 * paired.error:.2f}")
 
 
 def paired_difference(a: Sequence[float], b: Sequence[float], test_to_train: float | None = None) -> Paired:

@@ -95,7 +95,7 @@ def _number(value: float) -> str:
     if math.isnan(value):
         return "-"
     if 100 <= abs(value) < 1e7:
-        return f"{value:,.0f}"
+        return f"{value:z,.0f}"
     return f"{value:.3g}"
 
 

@@ -13,8 +13,9 @@ from cgnn_cli.report import style
 from cgnn_cli.report.beside import PaperResult
 from cgnn_cli.report.placement import Point, name_points
 from cgnn_cli.report.run_names import Label
+from cgnn_cli.report.scores import winners, winners_words
 from cgnn_cli.report.style import MUTED, PALETTE, Picture, styled_drawing
-from cgnn_cli.report.table import DASH, capital
+from cgnn_cli.report.table import DASH, capital, counted, score_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,12 +37,14 @@ def draw_scores(
     if not runs:
         return None
     ordered = sorted(runs, key=lambda run: run.mean)
-    best = ordered[-1]
-    with styled_drawing(9, 1.25 + 0.32 * len(ordered)) as drawing:
+    best = winners(runs)[0]
+    names = [style.short(str(labels[run.key])) for run in ordered]
+    measured = best.measured_words
+    with styled_drawing(min(4 + 0.07 * max(map(len, names)), 9), 1.5 + 0.28 * len(ordered)) as drawing:
         axes = drawing.subplots()
         for place, run in enumerate(ordered):
             axes.plot([100 * value for value in run.scores], [place] * len(run.splits), "|", color=MUTED, ms=9)
-            label = "mean ± std; ticks: splits" if not place else None
+            label = "mean ± standard deviation; thin ticks: single splits" if not place else None
             dot: Any = {"color": PALETTE[0], "markersize": 7, "capsize": 3, "lw": 2, "zorder": 3, "label": label}
             axes.errorbar(100 * run.mean, place, xerr=100 * (run.std or 0.0), fmt="o", **dot)
         figures = [(printed[run.key].value, place) for place, run in enumerate(ordered) if run.key in printed]
@@ -49,13 +52,14 @@ def draw_scores(
             values, places = zip(*known, strict=True)
             mark: Any = {"color": style.PAPER, "markeredgecolor": PALETTE[4], "markeredgewidth": 1.6}
             axes.plot(values, places, "D", label="the paper's figure", zorder=2, markersize=8, **mark)
-        axes.set_yticks(range(len(ordered)), [style.short(str(labels[run.key])) for run in ordered])
+        axes.set_yticks(range(len(ordered)), names)
         axes.set_ylim(-0.6, len(ordered) - 0.4)
-        measured = best.measured_words
         axes.set_xlabel(f"{measured} in %")
         axes.grid(axis="x")
-        style.legend_below(drawing, axes, 2)
-        words = f"{len(ordered)} runs on {dataset}; the highest mean is {100 * best.mean:.1f} % of {labels[best.key]}"
+        style.legend_below(drawing, axes, 1)
+        style.head(drawing, f"{dataset}: {measured} of {counted(len(ordered), 'run')}, the best at the top")
+        named = f"{counted(len(best.splits), 'split')}: {winners_words(runs, labels)}"
+        words = f"{counted(len(ordered), 'run')} on {dataset}; the highest mean is {score_text(best.mean)} %, {named}"
         caption = f"{capital(measured)} on {dataset}"
         return Picture.of(name, caption, f"Dot plot of {measured}: {words}.", drawing)
 
@@ -114,7 +118,7 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
     timed.sort(key=lambda item: -item[1].mean)
     measured = timed[0][1].measured_words
     named = timed[:MOST_NAMES]
-    with styled_drawing(9, 3.8 + 0.12 * len(named)) as drawing:
+    with styled_drawing(7.5, 3.8 + 0.12 * len(named)) as drawing:
         axes = drawing.subplots()
         for seconds, run in timed[MOST_NAMES:]:
             axes.plot(seconds, 100 * run.mean, ".", color=MUTED, ms=5)
@@ -134,6 +138,7 @@ def draw_time(name: str, dataset: str, runs: Sequence[Run], labels: dict[str, La
             Point(name, seconds, 100 * run.mean, 100 * (run.std or 0.0))
             for name, (seconds, run) in zip(names, named, strict=True)
         ]
+        style.head(drawing, f"{dataset}: {measured} against time; bars: standard deviation")
         name_points(drawing, axes, points)
         rest = f"; the {len(named)} best of {len(timed)} are named" if len(timed) > len(named) else ""
         caption = (

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from cgnn_cli.configs import METRICS
 from cgnn_cli.execution.results import Run
 from cgnn_cli.report.beside import Beside, lines_beside
 from cgnn_cli.report.run_names import Label, row_name
-from cgnn_cli.report.table import DASH, Entry, Table, capital, counted, formatted, score_text, spread_text
+from cgnn_cli.report.table import DASH, Entry, Table, capital, counted, formatted, listed, score_text, spread_text
 
 SPREAD = "mean ± population standard deviation over the splits, and in brackets their number"
+EXACT = 9  # decimals of a mean in per cent: what differs beyond them is a tie
 OF_CLASSES = {
     "precision": "precision",
     "recall": "recall",
@@ -38,18 +39,44 @@ def score_table(
     rows: dict[RowName, list[Entry]] = {row: [] for row, _ in scores}
     for column in columns:
         there = {row: score for (row, place), score in scores.items() if place == column}
-        most = max((len(run.scores) for _, run in there.values()), default=0)
-        ranked = {row: 100 * run.mean for row, (_, run) in there.items() if run.is_scored and len(run.scores) == most}
-        means = sorted(set(ranked.values()))[-2:]
-        marks = dict(zip(means, ("second", "best"), strict=True)) if len(means) > 1 and column not in unranked else {}
+        rivals = _rivals([run for _, run in there.values()])
+        ranked = {row: _exact_mean(run) for row, (_, run) in there.items() if run in rivals}
+        means = sorted(set(ranked.values()), reverse=True)
+        is_ranked = len(ranked) > 1 and column not in unranked
+        marks = dict(zip(means, ("best", "second"), strict=False)) if is_ranked else {}
         for row, entries in rows.items():
             entry = there[row][0] if row in there else MISSING
             mark = marks.get(ranked[row], "") if row in ranked else entry.emphasis
             entries.append(dataclasses.replace(entry, emphasis=mark))
     table = [[*row, *entries] for row, entries in rows.items()]
     measured = next((run.measured_words for _, run in scores.values()), "test accuracy")
-    caption = f"{capital(measured)} in %: {SPREAD}"
+    many = any(len(run.splits) > 1 for _, run in scores.values())
+    caption = f"{capital(measured)} in %" + (f": {SPREAD}" if many else ", and in brackets the number of splits")
     return Table(caption, [*heads, *columns], table, words=frozenset(range(1, len(heads))))
+
+
+def _rivals(runs: Iterable[Run]) -> list[Run]:
+    """The runs that are compared: those with the most splits."""
+    scored = [run for run in runs if run.is_scored]
+    most = max((len(run.scores) for run in scored), default=0)
+    return [run for run in scored if len(run.scores) == most]
+
+
+def _exact_mean(run: Run) -> float:
+    return round(100 * run.mean, EXACT)
+
+
+def winners(runs: Iterable[Run]) -> list[Run]:
+    """The runs with the highest mean, among those with the most splits; several at a tie."""
+    rivals = _rivals(runs)
+    highest = max(map(_exact_mean, rivals), default=0.0)
+    return [run for run in rivals if _exact_mean(run) == highest]
+
+
+def winners_words(runs: Iterable[Run], labels: Mapping[str, Label]) -> str:
+    """What the runs with the highest mean are called; several have tied."""
+    names = [str(labels[run.key]) for run in winners(runs)]
+    return f"tie of {listed(names)}" if len(names) > 1 else names[0]
 
 
 def score_entry(run: Run, expected: int | None, *, standin: bool = False) -> Entry:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +29,16 @@ POINT = 1.28  # pixels of a page for a point of a drawing
 SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 INK, MUTED, GRID, PAPER = "#1b2733", "#5b6b7a", "#dde3e8", "#fdfefe"
 THEMED = {INK: "var(--ink)", MUTED: "var(--muted)", GRID: "var(--line)", PAPER: "var(--page)"}
+DARK = {INK: "#e6ebf0", MUTED: "#9fadba", GRID: "#323d47", PAPER: "#12171c"}  # those of the page in the dark
+TITLE_SIZE = 11.5
+LETTERS = 9.4  # of a title, in an inch
 STYLE: dict[str, Any] = {
     **dict.fromkeys(("axes.labelcolor", "axes.titlecolor", "xtick.labelcolor", "ytick.labelcolor", "text.color"), INK),
     **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
     **dict.fromkeys(("axes.spines.top", "axes.spines.right", "text.parse_math", "legend.frameon"), False),
     "svg.hashsalt": "cgnn",
     "svg.fonttype": "path",
+    "pdf.fonttype": 42,  # letters that a reader can search and copy
     "font.size": 10,
     "axes.facecolor": "none",
     "axes.titlesize": 10.5,
@@ -48,7 +53,10 @@ STYLE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A drawn figure: `name` for its files, a caption, and in words what it shows, for those who cannot see it."""
+    """A drawn figure: `name` for its files, a caption, and in words what it shows, for those who cannot see it.
+
+    pdf: draws it for LaTeX, where that is asked for.
+    """
 
     name: str
     caption: str
@@ -56,12 +64,13 @@ class Picture:
     svg: bytes
     png: bytes
     inline: str
+    pdf: Callable[[], bytes] = field(default=bytes, compare=False)
 
     @classmethod
     def of(cls, name: str, caption: str, alternative: str, drawing: Drawing) -> Picture:
         inline = save_drawing(drawing, "svg", "none").decode("utf-8")
-        svg, png = (save_drawing(drawing, kind) for kind in ("svg", "png"))
-        return cls(name, caption, alternative, svg, png, _for_page(inline, name))
+        svg, png = save_for_both(drawing), save_drawing(drawing, "png")
+        return cls(name, caption, alternative, svg, png, _for_page(inline, name), lambda: _as_pdf(drawing))
 
 
 def can_draw() -> bool:
@@ -75,13 +84,25 @@ def styled_drawing(width: float, height: float) -> Iterator[Drawing]:
 
     Letters that the font does not have become boxes, without a warning.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
+
+    with _styled():
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
+@contextmanager
+def _styled() -> Iterator[None]:
+    import matplotlib as mpl
 
     style: Any = STYLE
     with mpl.rc_context(style), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield Figure(figsize=(width, height), layout="constrained")
+        yield
+
+
+def _as_pdf(drawing: Drawing) -> bytes:
+    with _styled():
+        return save_drawing(drawing, "pdf")
 
 
 def save_drawing(drawing: Drawing, kind: str, background: str = "white") -> bytes:
@@ -91,6 +112,27 @@ def save_drawing(drawing: Drawing, kind: str, background: str = "white") -> byte
     metadata: Any = dict.fromkeys(told[kind])
     drawing.savefig(image, format=kind, dpi=150, facecolor=background, metadata=metadata)
     return image.getvalue()
+
+
+def save_for_both(drawing: Drawing) -> bytes:
+    """The drawing as a file that is light or dark as its reader is, also where a page shows it as an image.
+
+    What does not know these rules shows the light one.
+    """
+    svg = save_drawing(drawing, "svg", PAPER).decode("utf-8")
+    rules = [
+        f'[style*="{kind}: {light}"]{{{kind}:{dark}!important}}'
+        for light, dark in DARK.items()
+        for kind in ("fill", "stroke")
+    ]
+    rule = f"@media (prefers-color-scheme: dark){{{''.join(rules)}}}"
+    return svg.replace("</style>", f"{rule}</style>", 1).encode("utf-8")
+
+
+def head(drawing: Drawing, title: str) -> None:
+    """A title over the whole figure, in as many lines as it needs."""
+    lines = fill(title, int(LETTERS * drawing.get_figwidth()))
+    drawing.suptitle(lines, x=0.01, ha="left", fontsize=TITLE_SIZE, fontweight="bold")
 
 
 def _for_page(svg: str, name: str) -> str:

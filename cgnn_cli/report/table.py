@@ -73,6 +73,12 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Names in a sentence, the first of many: `a, b and 2 more`."""
+    told = [*names[:most], f"{len(names) - most} more"] if len(names) > most else list(names)
+    return " and ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
+
+
 def counted(count: int, word: str) -> str:
     """A number of things in words: 1 run, 2 runs."""
     return f"{count:,} {word}{'' if count == 1 else 's'}"

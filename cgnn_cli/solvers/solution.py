@@ -178,7 +178,7 @@ def _check_parts(
     elif found["spearman"] is not None and found["spearman"] < RANKED:
         solution.warnings.append(
             f"{config.solver} ranks edges by their indirect part, which --proximity affinity weighs by, with a "
-            f"Spearman correlation of {found['spearman']:.2f} with the true one on {found['checked']} checked edges "
+            f"Spearman correlation of {found['spearman']:z.2f} with the true one on {found['checked']} checked edges "
             f"(median error {found['median_relative_error']:.0%}); {remedy}"
         )
 

@@ -2,19 +2,16 @@
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.numerics.lowrank import RESIDUAL_GOAL, svd_times, truncated_svd
+from cgnn_cli.solver_table import SOLVERS
 from cgnn_cli.solvers.solution import Allowance, Pairs, Solution
 
-NOTE = (
-    "svd gives the paper's rank-{rank} truncation scores, not expected steps; `--solver series` gives true commute "
-    "times, and `--verify 64` measures the error of any solver"
-)
 EQUAL_VALUES = 1e-6  # relative to the largest
 
 
 def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution:
     dilap, jobs = pairs.dilap, allowance.jobs
     rank = min(config.rank, max(len(dilap.perron) - 1, 1))
-    notes = [NOTE.format(rank=rank)]
+    notes = [SOLVERS["svd"].caveat.format(rank=rank)]
     if rank < config.rank:
         notes.append(f"--rank {config.rank} is more than this walk has; {rank} was used")
     symmetric = bool(dilap.summary["symmetric"])

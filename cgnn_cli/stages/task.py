@@ -199,19 +199,6 @@ def prepare(
     device: torch.device,
     walk: LabelWalk | None = None,
 ) -> Task:
-    """The task of training on a split, which must be one that something can be learnt from."""
-    check_trainable(graph, split)
-    return assembled(graph, operators, config, split, device, walk)
-
-
-def assembled(
-    graph: Graph,
-    operators: Operators,
-    config: TrainConfig,
-    split: int,
-    device: torch.device,
-    walk: LabelWalk | None = None,
-) -> Task:
     """Build the seeded network and move the split to the device; for batches the graph stays where it is."""
     assert graph.labels is not None and graph.splits is not None
     seed, home = config.seed + split, CPU if batches(config) else device

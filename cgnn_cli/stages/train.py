@@ -20,7 +20,7 @@ from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages import judging
 from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, solved_figures, validation_figures
-from cgnn_cli.stages.task import CPU, Task, assembled, check_trainable, prepare, set_up_torch, untrained_warnings
+from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9
@@ -297,7 +297,7 @@ def trained_task(
     """A trained model with its input, in evaluation mode."""
     weights = dict(checkpoint.fit(split).weights)
     walk = LabelWalk(weights.pop(WEIGHTS)) if config.label_walk else None
-    task = assembled(graph, operators, config, split, device, walk)
+    task = prepare(graph, operators, config, split, device, walk)
     shapes = ((name, tuple(tensor.shape), weights[name].shape) for name, tensor in task.network.state_dict().items())
     for name, here, trained in shapes:
         if here != trained:

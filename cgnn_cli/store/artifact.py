@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cgnn_cli.errors import CorruptError, ForeignError, NewerFormatError, ResourceError, UpstreamError
 from cgnn_cli.keys import canonical_json, is_key
@@ -25,6 +25,7 @@ from cgnn_cli.resources import check_reading, lacks_memory
 from cgnn_cli.store.crashpoints import crash_point
 from cgnn_cli.store.disk import open_plain, patiently, unreadable, write_atomically
 from cgnn_cli.store.provenance import shown
+from cgnn_cli.store.unfailing import Unfailing
 
 if TYPE_CHECKING:
     from cgnn_cli.store.elements import Elements
@@ -100,37 +101,37 @@ def header_sha256(header: Header) -> str:
 
 def write_h5(path: Path, artifact: Artifact) -> None:
     """Write a sealed artifact; the caller publishes the file."""
-    content = h5_content(artifact).getbuffer()
-    half = len(content) // 2
-    with open(path, "wb", opener=open_plain) as file:
-        file.write(content[:half])
-        file.flush()
-        crash_point("half-written")
-        file.write(content[half:])
+    with open(path, "w+b", opener=open_plain) as file:
+        write_h5_to(file, artifact)
     crash_point("written")
 
 
-def h5_content(artifact: Artifact) -> io.BytesIO:
-    """The file of a sealed artifact, ended by the checksum of the bytes before.
+def write_h5_to(file: BinaryIO, artifact: Artifact) -> None:
+    """Write a sealed artifact to an empty file, ended by the checksum of the bytes before.
 
-    HDF5 builds it in memory: its library may crash on a full disk. Readers of HDF5 ignore what follows its last block.
+    Readers of HDF5 ignore what follows its last block.
     """
     import h5py
 
-    from cgnn_cli.store.elements import write_hdf5
+    from cgnn_cli.store.elements import MAPPED_FROM, PAGE, write_hdf5
 
-    image, header = io.BytesIO(), artifact.header
-    with h5py.File(image, "w", track_order=False) as file:
-        file.attrs["encoding-type"] = FILE_TYPES[header.stage]
-        file.attrs["encoding-version"] = str(format_version(artifact.elements))
-        file.attrs["header"] = canonical_json(header.to_json())
-        file.attrs["header-sha256"] = header_sha256(header)
-        write_hdf5(file, artifact.elements)
-    with image.getbuffer() as content:
-        digest = hashlib.sha256(content).hexdigest()
-    image.seek(0, io.SEEK_END)
-    image.write(TRAILER + digest.encode() + b"\n")
-    return image
+    sink, header = Unfailing(file), artifact.header
+    try:
+        placed = {"alignment_threshold": MAPPED_FROM, "alignment_interval": PAGE}
+        with h5py.File(sink, "w", track_order=False, **placed) as root:
+            root.attrs["encoding-type"] = FILE_TYPES[header.stage]
+            root.attrs["encoding-version"] = str(format_version(artifact.elements))
+            root.attrs["header"] = canonical_json(header.to_json())
+            root.attrs["header-sha256"] = header_sha256(header)
+            write_hdf5(root, artifact.elements)
+            sink.flush()
+            crash_point("half-written")
+    finally:
+        sink.close()
+    file.seek(0)
+    digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    file.write(TRAILER + digest.encode() + b"\n")
+    file.flush()
 
 
 def _check_bytes(path: Path) -> None:

@@ -35,6 +35,8 @@ PACKED_PARTS = ("bytes", "offsets")
 LONG_STRING = 256
 ARRAY_MEMORY = 2  # a byte of an element takes about so many while the element is read and verified
 CHUNK_BYTES = 1 << 20
+PAGE = 4096  # where arrays begin that are mapped
+MAPPED_FROM = 32 << 20  # bytes of an array that is written as it is, and mapped rather than read
 
 
 def is_csr(element: Any) -> bool:
@@ -192,7 +194,7 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
     elif dtype.kind not in "biuf":
         raise TypeError(f"element {name}: dtype {dtype} has no place in an artifact")
     storage: dict[str, Any] = {}
-    if array.ndim and array.size:
+    if array.ndim and array.size and not is_large(array):
         rows = max(1, min(len(array), CHUNK_BYTES // max(1, array.nbytes // len(array))))
         storage = {"chunks": (rows, *array.shape[1:]), "compression": "gzip", "shuffle": True, "fletcher32": True}
     dataset = group.create_dataset(name, data=array, dtype=dtype, track_times=False, **storage)
@@ -202,7 +204,9 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
 def read_hdf5(group: h5py.Group) -> Elements:
     """Read the elements below an open HDF5 group; refuses what the format does not have, and more than fits."""
     flat = dict(_find_flat(group, ""))
-    check_reading(group.file.filename, ARRAY_MEMORY * sum(array.nbytes for array in flat.values()))
+    check_reading(
+        group.file.filename, ARRAY_MEMORY * sum(array.nbytes for array in flat.values() if not _lies_plainly(array))
+    )
     return unflatten(
         {path: array if isinstance(array, np.ndarray) else _read_array(array) for path, array in flat.items()}
     )
@@ -238,7 +242,21 @@ def _check_dataset(dataset: h5py.Dataset, path: str) -> None:
         raise CorruptError(f"element {path} declares {dataset.nbytes} bytes but stores {stored}")
 
 
+def is_large(array: np.ndarray | h5py.Dataset) -> bool:
+    """Whether an array is written as it is: it takes its bytes on the disk, and none of the memory of who reads it."""
+    return array.nbytes >= MAPPED_FROM and array.dtype.kind in "biuf"
+
+
+def _lies_plainly(array: np.ndarray | h5py.Dataset) -> bool:
+    """Whether an array can be mapped: it is large, and its bytes are in the file as they are in memory."""
+    return not isinstance(array, np.ndarray) and is_large(array) and array.chunks is None and array.dtype.isnative
+
+
 def _read_array(dataset: h5py.Dataset) -> np.ndarray:
+    if _lies_plainly(dataset):
+        # A page that somebody writes to becomes a copy, as if the array had been read.
+        place = {"offset": dataset.id.get_offset(), "shape": dataset.shape}
+        return np.asarray(np.memmap(dataset.file.filename, dtype=dataset.dtype, mode="c", **place))
     width = dataset.dtype.itemsize
     if dataset.dtype.kind == "S" and width >= LONG_STRING and dataset.ndim == 1:
         return _read_long_strings(dataset, width)

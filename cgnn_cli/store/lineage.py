@@ -89,6 +89,8 @@ def locate(store: Store, name: str) -> tuple[str, str]:
 
 def open_artifact(store: Store, name: str) -> tuple[Path, Artifact]:
     """The file and the verified content of an artifact, named by a file or by the beginning of its key in a store."""
+    if not name:
+        raise UpstreamError("no artifact is named", "where a command in $(...) was to name it, that command failed")
     path = Path(name)
     with contextlib.suppress(OSError):
         if path.exists():

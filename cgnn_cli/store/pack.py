@@ -21,12 +21,13 @@ import os
 import re
 import shutil
 import tarfile
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from cgnn_cli.errors import CorruptError, UpstreamError
+from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.keys import KEY_LENGTH, artifact_key
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.redaction import placeless
@@ -116,7 +117,14 @@ def _add_artifact(archive: tarfile.TarFile, store: Store, header: Header, *, wit
         if provenance == header.provenance:
             return _add(archive, name, file)
     told = Artifact(dataclasses.replace(header, provenance=provenance), files.read(path).elements)
-    return _add(archive, name, files.h5_content(told))
+    with contextlib.ExitStack() as stack:
+        try:
+            copy = stack.enter_context(tempfile.TemporaryFile())
+            files.write_h5_to(copy, told)
+        except OSError as error:
+            message = f"no room for a copy of {name} among the temporary files: {error.strerror or error}"
+            raise ResourceError(message, "free some space there, or name another folder in TMPDIR") from error
+        return _add(archive, name, copy)
 
 
 def _add(archive: tarfile.TarFile, name: str, file: IO[bytes]) -> dict[str, Any]:
@@ -141,14 +149,16 @@ class Unpacked:
     datasets: dict[str, str]
 
 
-def unpack(store: Store, path: Path, name_pattern: re.Pattern[str]) -> Unpacked:
+def unpack(
+    store: Store, path: Path, name_pattern: re.Pattern[str], is_free: Callable[[str, dict[str, Any]], bool]
+) -> Unpacked:
     """Publish the artifacts of a pack that is sound to its end, and take over its dataset names that are free."""
     with _opened(path) as archive:
         manifest = _read_manifest(path, archive, _read_members(path, archive))
         if wrong := [name for name in manifest.datasets if not name_pattern.fullmatch(name)]:
             raise CorruptError(f"{path} has the dataset name {wrong[0]!r}, which cannot be one", DISTRUST)
         with _verified(store, path, archive, manifest) as staged:
-            return _take_over(store, staged, manifest)
+            return _take_over(store, staged, manifest, is_free)
 
 
 @dataclass(frozen=True)
@@ -219,9 +229,10 @@ def _read_manifest(path: Path, archive: tarfile.TarFile, members: dict[str, tarf
 def _dataset_record(record: dict[str, Any]) -> dict[str, Any]:
     """A dataset record with exactly the parts that such records have."""
     content, key, source, summary = (record[part] for part in ("content", "key", "source", "summary"))
-    notes = summary.get("notes", [])
+    notes, titles = (summary.get(part, []) for part in ("notes", "feature_names"))
     known = isinstance(content, str) and isinstance(key, str) and isinstance(source, dict) and isinstance(notes, list)
-    if not known or not all(isinstance(note, str) for note in notes) or not isinstance(summary.get("repeats", 0), int):
+    known = known and isinstance(titles, list) and isinstance(summary.get("repeats", 0), int)
+    if not known or not all(isinstance(text, str) for text in [*notes, *titles]):
         raise ValueError("not a dataset record")
     return {"content": content, "key": key, "source": source, "summary": summary}
 
@@ -255,7 +266,12 @@ def _verified(
                 store.root.rmdir()  # only where it is empty
 
 
-def _take_over(store: Store, staged: list[tuple[Header, Path]], manifest: Manifest) -> Unpacked:
+def _take_over(
+    store: Store,
+    staged: list[tuple[Header, Path]],
+    manifest: Manifest,
+    is_free: Callable[[str, dict[str, Any]], bool],
+) -> Unpacked:
     """Put in place what is not there yet, and write the names that stand for it."""
     unpacked = Unpacked([], {})
     with store.pinned((header.stage, header.key) for header, _ in staged):
@@ -264,8 +280,9 @@ def _take_over(store: Store, staged: list[tuple[Header, Path]], manifest: Manife
             unpacked.artifacts.append((header if hit else store.publish_file(file, header), hit))
         for name, record in manifest.datasets.items():
             present = store.dataset(name)  # a name that stands for another graph here keeps its meaning
-            unpacked.datasets[name] = "new" if not present else "hit" if present["key"] == record["key"] else "kept"
-            if not present:
+            is_hit, is_new = bool(present) and present["key"] == record["key"], not present and is_free(name, record)
+            unpacked.datasets[name] = "new" if is_new else "hit" if is_hit else "kept"
+            if is_new:
                 store.set_dataset(name, record)
         for choice in manifest.choices:
             if not choice_path(store, choice.graph).exists():

@@ -13,6 +13,7 @@ from typing import Any
 
 from cgnn_cli import __version__
 from cgnn_cli.printable import printable
+from cgnn_cli.ranks import leading
 from cgnn_cli.redaction import recorded_command, redacted_command
 
 PROCESSES = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)  # a dense solve has one of its own
@@ -84,6 +85,7 @@ class Recorder:
             "peak_rss_bytes": 1024 * max(resource.getrusage(who).ru_maxrss for who in PROCESSES),
             "command": printable(redacted_command([_program(), *sys.argv[1:]])),
             "host": platform.node(),
+            **({"ranks": leading.size()} if leading.size() > 1 else {}),
             "revision": source_revision(),
             "versions": library_versions(),
         }

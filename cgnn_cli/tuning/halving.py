@@ -1,7 +1,7 @@
 """Successive halving over splits: many configurations on the first split, the better ones on three, the best on all.
 
 What a configuration reached on fewer splits is part of what it reaches on more, so nothing is trained twice. Decisions
-are made between rounds, from accuracies and the order of the configurations alone: never from time or load.
+are made between rounds, from validation scores and the order of the configurations alone: never from time or load.
 
 Jamieson and Talwalkar, Non-stochastic Best Arm Identification and Hyperparameter Optimization, AISTATS 2016.
 """

@@ -1,8 +1,8 @@
-"""What a training is judged by: the validation accuracy that it settles at, and not that of its luckiest epoch.
+"""What a training is judged by: the validation score that it settles at, and not that of its luckiest epoch.
 
-A network is kept at its epoch of highest validation accuracy. As the highest of a hundred figures this is too high, by
-points, and most where they waver; a model that trains nothing has no such luck. The mean over the epochs after the best
-one has none either, so it compares both. Validation labels alone are read.
+The score is accuracy, or what --metric names. A network is kept at its epoch of the highest. As the highest of many
+figures this is too high, by points, and most where they waver; a model that trains nothing has no such luck. The mean
+over the epochs after the best one has none either, so it compares both. Validation labels alone are read.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ def validation_score(fit: Header) -> float:
     return float(fit.summary.get("validation_score", fit.summary["validation_accuracy"]))
 
 
-def settled(accuracies: Sequence[float], best_epoch: int) -> float:
+def settled(scores: Sequence[float], best_epoch: int) -> float:
     """The mean over the epochs after the best, or over the last ten where these are fewer."""
-    return fmean(accuracies[max(0, min(best_epoch + 1, len(accuracies) - LEAST_EPOCHS)) :])
+    return fmean(scores[max(0, min(best_epoch + 1, len(scores) - LEAST_EPOCHS)) :])
 
 
 def judge_of(store: Store) -> Judge:
-    """Judges trainings by their history in a store; one that learnt nothing, by its validation accuracy."""
+    """Judges trainings by their history in a store; one that learnt nothing, by its validation score."""
 
     @cache
     def judged(key: str) -> float:

@@ -5,13 +5,13 @@ Test labels are never read: nothing but trainings is obtained, and these are jud
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from cgnn_cli.configs import metric_words
 from cgnn_cli.errors import StoppedEarly, UsageError
 from cgnn_cli.execution.results import Run, raise_if_all_failed
 from cgnn_cli.execution.scheduler import Deadline, Scheduler
@@ -20,8 +20,8 @@ from cgnn_cli.operators.operator_table import uses_weights
 from cgnn_cli.pipeline import BEFORE_TRAINING, Step
 from cgnn_cli.redaction import redacted_command
 from cgnn_cli.report.comparisons import LEVEL, split_ratios
-from cgnn_cli.report.paired import Paired, paired_difference
-from cgnn_cli.report.run_names import describe
+from cgnn_cli.report.paired import Paired, difference_text, paired_difference
+from cgnn_cli.report.run_names import describe, name_settings
 from cgnn_cli.report.table import counted
 from cgnn_cli.sweeps import set_words
 from cgnn_cli.tuning.budget import Budget
@@ -35,7 +35,8 @@ PARENTS = (3, 2, 1)  # how many of a wave vary the best, and the best of the nex
 SHARE_OF_STARTS = 2 / 3  # of a number of trials
 EXPLORING, FINISHING = 0.5, 0.85  # the parts of the time after which no such training is begun
 TRIES = 200
-UNSAID = (MODEL, *SHORT, "commute.steps", "commute.tail", "commute.solver_seed", "commute.rank")
+SAME = ("train.metric", "train.metric_class")  # in all configurations
+UNSAID = (MODEL, *SHORT, *SAME, "commute.steps", "commute.tail", "commute.solver_seed", "commute.rank")
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,10 @@ class Gain:
 class Tuned:
     """What a search found. `runs`: ranked; `counts`: splits of each rung, and how many runs reached it.
 
-    stopped: whether the time was too short for more; search: how the best run was found, as a preset tells it.
-    scores: the accuracy that each run settles at (judging.py), by which they are ranked.
+    ended_by: what ended the trying, `minutes`, `trials`, or `search` where nothing was left to try.
+    stopped: whether the time was too short for what every search does: each starting point, the best few on all splits,
+    and with and without weights. search: how the best run was found, as a preset tells it.
+    scores: what each run settles at by its metric (judging.py), by which they are ranked.
     """
 
     dataset: str
@@ -65,6 +68,7 @@ class Tuned:
     runs: list[Run] = field(default_factory=list)
     counts: list[tuple[int, int]] = field(default_factory=list)
     gain: Gain | None = None
+    ended_by: str = "search"
     stopped: bool = False
     search: dict[str, Any] = field(default_factory=dict)
     scores: list[float] = field(default_factory=list)
@@ -83,10 +87,15 @@ class Tuned:
         return {path: value for path, value in self.best.settings.items() if path != MODEL}
 
     def story(self) -> str:
-        """What was compared, and whether the time was too short for more."""
+        """What was compared, and what ended it."""
         reached = ", ".join(f"{count} on {counted(splits, 'split')}" for splits, count in self.counts)
         told = f"{counted(len(self.runs), 'configuration')}: {reached}"
-        return f"stopped after {self.budget}; {told}; the same command goes on from here" if self.stopped else told
+        if self.stopped:
+            return (
+                f"stopped after {self.budget}, too early for a whole search; {told}; the same command goes on from here"
+            )
+        more = f"; the search took its {self.budget}, and with more it tries more" if self.ended_by == "minutes" else ""
+        return told + ("; nothing is left to try" if self.ended_by == "search" else more)
 
 
 def propose(
@@ -142,49 +151,56 @@ class Search:
         self.halving = Halving(splits or range(count), self._measure, judge_of(runner.store))
         self.deadline = Deadline(budget.minutes if budget.trials is None else None)
         self.share = EXPLORING
+        self.late = False  # whether the time ended before what was to be trained
 
     def carry_out(self) -> Tuned:
         """Explore until the budget is used, let the best few compete on all splits, and see what weights added."""
-        self._explore()
-        stopped = self.deadline.is_past(self.share)
+        ended_by = self._explore()
         self.share = FINISHING
         self.halving.finish()
         ranked = self.halving.ranked()
         raise_if_all_failed(ranked)
         if not self.halving.level(ranked[0]):
             raise StoppedEarly(f"no configuration was done within {self.budget}")
-        tuned = Tuned(self.dataset, self.graph, self.budget, ranked, self.halving.counts(), stopped=stopped)
+        tuned = Tuned(self.dataset, self.graph, self.budget, ranked, self.halving.counts(), ended_by=ended_by)
         tuned.scores = [self.halving.score(run, self.halving.level(run) - 1) for run in ranked]
         self.share = 1.0
         tuned.gain = self._gain(ranked)
+        tuned.stopped = self.late
         return tuned
 
-    def _explore(self) -> None:
+    def _explore(self) -> str:
+        """Measure the starting points, then variations of the best; what ended it."""
         starts = list(self.space.starts())
         if not starts:
             names = ", ".join(sorted({row[MODEL] for row in starting_points(self.space.nodes, has_features=True)}))
             raise UsageError("nothing can be tried with these settings", f"leave some out; the models are {names}")
+        told = name_settings(starts)
         most = math.inf if self.budget.trials is None else self.budget.trials
         if self.budget.trials is not None:
             starts = starts[: math.ceil(SHARE_OF_STARTS * self.budget.trials)]
-        self.halving.explore(self._runs([(None, start) for start in starts]))
-        for wave in itertools.count(1):
-            left = most - len(self.halving.runs)
-            if left <= 0 or self.deadline.is_past(EXPLORING):
-                return
+        self.halving.explore(self._runs(zip(told, starts, strict=False)))
+        late = any(run.status == "not run" for run in self.halving.runs)
+        wave, ended_by = 0, "trials"
+        while (left := most - len(self.halving.runs)) > 0:
+            wave += 1
             generator = random.Random(f"{self.seed} {wave}")
             points = propose(self.space, self.halving.ranked(), int(min(WAVE, left)), generator)
-            if not points:
-                return
-            self.halving.explore(self._runs(points))
+            if not points or self.deadline.is_past(EXPLORING):
+                ended_by = "minutes" if points else "search"
+                break
+            self.halving.explore(self._runs((_name(parent, point), point) for parent, point in points))
+        self.late = late  # a wave that the time cuts short leaves nothing out that every search does
+        return ended_by
 
-    def _runs(self, points: Sequence[tuple[Run | None, dict[str, Any]]]) -> list[Run]:
-        """Runs with numbers; a variation is told by what it changes."""
-        numbered = enumerate(points, len(self.halving.runs) + 1)
-        return [Run(f"{number}  {_name(parent, point)}", self.dataset, point) for number, (parent, point) in numbered]
+    def _runs(self, named: Iterable[tuple[str, dict[str, Any]]]) -> list[Run]:
+        """Runs with numbers before their names."""
+        numbered = enumerate(named, len(self.halving.runs) + 1)
+        return [Run(f"{number}  {name}", self.dataset, point) for number, (name, point) in numbered]
 
     def _measure(self, runs: Sequence[Run]) -> None:
         self.scheduler.carry_out(runs, deadline=self.deadline, share=self.share, finished=self.finished)
+        self.late |= any(run.status == "not run" for run in runs)
 
     def _gain(self, ranked: Sequence[Run]) -> Gain | None:
         """The best weighted run and its unweighted twin: on all splits if it is the choice, else on as many as it has.
@@ -202,6 +218,7 @@ class Search:
         for run in (weighted, twin):
             run.wanted = splits
         self.scheduler.carry_out([weighted, twin], deadline=self.deadline, rounds=(MIDDLE,), finished=self.finished)
+        self.late |= "not run" in (weighted.status, twin.status)
         if weighted.status == "not run":
             weighted.status = before
         common = sorted(weighted.fits.keys() & twin.fits.keys())
@@ -235,9 +252,8 @@ def describe_point(point: Mapping[str, Any], *, without: Mapping[str, Any] | Non
     return ", ".join(filter(None, (kind if is_told else "", setting)))
 
 
-def _name(parent: Run | None, point: Mapping[str, Any]) -> str:
-    if parent is None:
-        return describe_point(point)
+def _name(parent: Run, point: Mapping[str, Any]) -> str:
+    """A variation is told by what it changes."""
     return f"as {parent.name.split()[0]}: {describe_point(point, without=parent.settings)}"
 
 
@@ -249,9 +265,11 @@ def gain_line(tuned: Tuned) -> str:
     if gain is None:
         return "commute times: not used by the choice, and no weighted model was compared"
     paired = gain.paired
-    error = "" if paired.error is None else f" ± {100 * paired.error:.2f}"
     p = "" if paired.t_test is None else f", p = {paired.t_test:.2g}"
-    over = f"{100 * paired.mean:+.2f}{error} points on validation over {counted(paired.runs, 'split')}{p}"
+    of_metric = (
+        "" if (run := gain.weighted).metric == "accuracy" else f" of {metric_words(run.metric, run.metric_class)}"
+    )
+    over = f"{difference_text(paired)} points{of_metric} on validation over {counted(paired.runs, 'split')}{p}"
     clear = paired.t_test is not None and paired.t_test < LEVEL
     verdict = ("they help" if paired.mean > 0 else "they harm") if clear else "not clear of chance"
     if gain.is_chosen:

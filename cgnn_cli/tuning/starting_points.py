@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from cgnn_cli.models.model_table import MODELS
+from cgnn_cli.operators.operator_table import uses_weights
 from cgnn_cli.presets.lookup import PAPER_WEIGHTS
 from cgnn_cli.solver_table import exact_or_series
 
@@ -38,7 +40,7 @@ PAPER = "paper"
 
 def kinds_of_weights(nodes: int) -> dict[str, Values]:
     """The weights that are compared, each with the aggregation that goes with it; the first is no weights."""
-    true_times = commute(solver=exact_or_series(nodes))
+    true_times = commute(solver=exact_or_series(nodes, quickly=True))
     return {
         "none": {**commute(solver="pi-only", proximity="none"), **train(aggregation="mean")},
         "affinity": {**true_times, **commute(proximity="affinity"), **train(aggregation="weighted-mean")},
@@ -48,10 +50,22 @@ def kinds_of_weights(nodes: int) -> dict[str, Values]:
     }
 
 
-def starting_points(nodes: int, *, has_features: bool) -> list[Values]:
-    """The first configurations of a search: few of the first already tell kinds of models apart."""
+def starting_points(nodes: int, *, has_features: bool, model: str | None = None) -> list[Values]:
+    """The first configurations of a search, of one model if it is named: few of the first already tell kinds apart."""
     rows = _with_features(kinds_of_weights(nodes)) if has_features else _without(kinds_of_weights(nodes))
+    if model is not None:
+        rows = [row for row in rows if row["train.model"] == model] or _of(model, nodes, has_features=has_features)
     return [{**row, **SHORT} for row in rows]
+
+
+def _of(model: str, nodes: int, *, has_features: bool) -> list[Values]:
+    """Those of a model that is tried only where it is named: what goes for other models, its own direction first."""
+    plain, *weights = kinds_of_weights(nodes).values() if uses_weights(model) else [{}]
+    own, *others = [train(direction=name) for name in MODELS[model].directions] or [{}]
+    rows = [{**SHALLOW, **own}, {**DROPPED, **own}, *({**SHALLOW, **other} for other in others), {**DEEP, **own}]
+    rows += [{**SHALLOW, **kind} for kind in weights]
+    place = train() if has_features else train(encoding="laplacian")
+    return [{**plain, **place, **row, **train(model=model)} for row in rows]
 
 
 def _with_features(weights: dict[str, Values]) -> list[Values]:
@@ -83,6 +97,7 @@ def _without(weights: dict[str, Values]) -> list[Values]:
     return [
         {**spectral, **train(model="sage"), **both_ways},
         train(model="absorption"),
+        {**SHALLOW, **train(model="sage", encoding="roles"), **both_ways},
         {**spectral, **weights["affinity"], **train(model="cgnn")},
         {**spectral, **train(model="mlp")},
         {**spectral, **train(model="appnp")},
@@ -92,7 +107,7 @@ def _without(weights: dict[str, Values]) -> list[Values]:
         {**spectral, **train(model="gcn"), **both_ways},
         {**SHALLOW, **weights["affinity"], **train(model="cgnn", encoding="head-start")},
         {**spectral, **weights["none"], **train(model="cgnn")},
-        {**SHALLOW, **train(model="sage", encoding="structural"), **both_ways},
+        {**SHALLOW, **weights["affinity"], **train(model="cgnn", encoding="roles")},
         {**spectral, **weights["ratio"], **train(model="cgnn")},
         {**spectral, **weights[PAPER], **train(model="cgnn")},
         {**SHALLOW, **train(model="dirgnn", encoding="degrees")},

@@ -16,7 +16,7 @@ from cgnn_cli.settings import KEYS, Settings
 from cgnn_cli.tuning.starting_points import Values, kinds_of_weights, starting_points
 
 GRAPH_MODELS = ("sage", "dirgnn", "gcn", "appnp", "cgnn")
-ENCODINGS = ("none", "laplacian", "head-start", "adjacency", "degrees", "structural")
+ENCODINGS = ("none", "laplacian", "head-start", "adjacency", "degrees", "roles")
 TABLE: dict[str, Sequence[Any]] = {
     "train.layers": (1, 2, 3, 4, 5),
     "train.hidden": (32, 64, 128, 256),
@@ -54,9 +54,7 @@ class Space:
     def starts(self) -> Iterator[Values]:
         """The starting points with what is fixed over them, each once; those that cannot be are left out."""
         seen: set[str] = set()
-        for point in starting_points(self.nodes, has_features=self.has_features):
-            if self.fixed.get(MODEL, point[MODEL]) != point[MODEL]:
-                continue
+        for point in starting_points(self.nodes, has_features=self.has_features, model=self.fixed.get(MODEL)):
             full = self.completed(point)
             if full is not None and identity(full) not in seen:
                 seen.add(identity(full))

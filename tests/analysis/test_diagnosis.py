@@ -9,7 +9,6 @@ import pytest
 from scipy.stats import spearmanr
 
 from cgnn_cli.analysis.diagnosis import Sampled, Weighed, all_weights, diagnose, diagnose_graph, exact_sample
-from cgnn_cli.analysis.homophily import training_edges
 from cgnn_cli.analysis.verdict import judge
 from cgnn_cli.api import graph_from_arrays
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
@@ -40,7 +39,7 @@ def diagnosed(graph: Graph, config: CommuteConfig, method: Any = "path") -> tupl
     walk = walked(graph, method)
     times = commute(graph, walk, config)
     sampled = exact_sample(graph, walk, 10_000, 0)
-    return diagnose(graph, Weighed(walk, times, config), sampled, training_edges(graph)), times
+    return diagnose(graph, Weighed(walk, times, config), sampled), times
 
 
 def test_ways_back_are_the_edges_inside_components() -> None:
@@ -86,7 +85,7 @@ def test_the_whole_diagnosis_is_its_figures_and_their_verdict() -> None:
     walk, config = walked(graph), CommuteConfig(solver="exact")
     weighed = Weighed(walk, commute(graph, walk, config), config)
     found = diagnose_graph(graph, weighed, count=20, seed=3)
-    assert found.figures == diagnose(graph, weighed, exact_sample(graph, walk, 20, 3), training_edges(graph))
+    assert found.figures == diagnose(graph, weighed, exact_sample(graph, walk, 20, 3))
     assert found.figures["sampled_edges"] == 20 and found.verdict == judge(found.figures)
 
 
@@ -145,17 +144,16 @@ def test_a_few_absurd_times_change_no_figure_by_much() -> None:
     graph = demo_graph()
     walk, config = walked(graph, "escape"), CommuteConfig(solver="series", proximity="affinity")
     times = commute(graph, walk, config)
-    sampled, training = exact_sample(graph, walk, 100, 0), training_edges(graph)
+    sampled = exact_sample(graph, walk, 100, 0)
     commutes = sampled.commute.copy()
     commutes[:3] = 1e250
     odd = times.commute.copy()
     odd[:: len(odd) // 30] = 1e250
-    plain = diagnose(graph, Weighed(walk, times, config), sampled, training)
+    plain = diagnose(graph, Weighed(walk, times, config), sampled)
     figures = diagnose(
         graph,
         Weighed(walk, replace(times, commute=odd), config),
         Sampled(sampled.edges, commutes, sampled.baseline),
-        training,
     )
     for name in ("ratio_spread", "beyond_popularity"):
         assert figures[name] == pytest.approx(plain[name], rel=0.5)

@@ -14,6 +14,7 @@ GOOD = {
     "beyond_popularity": 0.01,
     "ratio_spread": 0.3,
     "training_edges": 400,
+    "training_classes": 3,
     "homophily": 0.3,
     "corrected_homophily": 0.2,
     "features": "own",
@@ -24,6 +25,7 @@ GOOD = {
 }
 UNLABELLED: dict[str, Any] = {
     "training_edges": 0,
+    "training_classes": 0,
     "homophily": None,
     "corrected_homophily": None,
     "test_twins": None,
@@ -54,6 +56,11 @@ def gaining(error: float = 0.001, **gains: float) -> dict[str, Any]:
         # where they are few or none, the edges can speak against weights only
         (changed(training_edges=49), "unclear", "affinity"),
         (changed(training_edges=49, returning_edges=0.19), "unlikely", "none"),
+        # an unclear answer is tried with weights beside none, never without alone
+        (changed(training_edges=0, weights={}), "unclear", "in use"),
+        ({**gaining(ratio=-0.01), "training_edges": 7}, "unclear", "in use"),
+        ({**gaining(ratio=0.0, affinity=0.01), "training_edges": 7}, "unclear", "affinity"),
+        (changed(training_classes=1), "one class", ""),
         (changed(**UNLABELLED), "unclear", ""),
         (changed(**UNLABELLED, returning_edges=0.19), "unlikely", ""),
         (changed(**UNLABELLED, beyond_popularity=0.0009), "unlikely", ""),

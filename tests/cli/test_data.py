@@ -3,9 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from cgnn_cli.datasets.files.importing import import_graph
+from cgnn_cli.graph import Graph
+from cgnn_cli.store.store import Store
 from tests.front_door import FrontDoor
 
 
@@ -126,6 +129,33 @@ def test_an_update_of_a_graph_with_features_or_numbers(cgnn: FrontDoor) -> None:
     assert made["key"] == whole["key"]
 
 
+def parts_of(key: str) -> dict[str, list[int]]:
+    graph = Graph.from_elements(Store(Path(".cgnn")).load("graph", key).elements, {})
+    assert graph.splits is not None
+    return dict(zip(graph.ids().tolist(), graph.splits.T.tolist(), strict=True))
+
+
+def test_an_update_keeps_the_parts_of_the_splits(cgnn: FrontDoor) -> None:
+    """By the options of the import, which its record remembers; options for splits make all anew."""
+    Path("edges.csv").write_text("payer,payee\n" + "".join(f"n{k},n{(k + 1) % 40}\n" for k in range(40)))
+    Path("labels.csv").write_text("id,label\n" + "".join(f"n{k},{'ab'[k % 2]}\n" for k in range(32)))
+    Path("more.csv").write_text("payer,payee\nx,n3\n")
+    Path("new.csv").write_text("id,label\n" + "".join(f"n{k},{'ab'[k % 2]}\n" for k in range(32, 40)) + "n0,b\n")
+    drawn = ("--split-ratio", "50/25/25", "--split-count", 3, "--split-seed", 4, "-q")
+    cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--labels", "labels.csv", *drawn)
+    keys = [cgnn.ok("data", "show", "mine", "--json").json["key"]]
+    for given in (("--edges", "more.csv"), ("--labels", "new.csv")):
+        keys.append(cgnn.ok("data", "update", "mine", *given, "--json").json["key"])
+    first, grown, labelled = map(parts_of, keys)
+    assert all(len(parts) == 3 for parts in labelled.values())
+    for name, parts in first.items():
+        assert grown[name] == parts and (labelled[name] == parts or int(name[1:]) >= 32)
+    fresh = np.array([labelled[f"n{k}"] for k in range(32, 40)])
+    assert all(np.bincount(split, minlength=4).tolist() == [0, 4, 2, 2] for split in fresh.T)
+    said = cgnn.ok("data", "update", "mine", "--labels", "new.csv", "--split-count", 10)
+    assert "the splits are made anew" in said.err and "10 splits" in said.err
+
+
 def test_versions_are_numbered_on_and_are_not_updated(cgnn: FrontDoor) -> None:
     Path("edges.txt").write_text("a b\nb c\nc a\n")
     cgnn.ok("data", "import", "mine", "--edges", "edges.txt")
@@ -145,9 +175,9 @@ def test_an_update_does_not_undo_another_one(cgnn: FrontDoor, monkeypatch: pytes
     cgnn.ok("data", "import", "other", "--edges", "more.txt")
     record, other = Path(".cgnn/datasets/mine.json"), Path(".cgnn/datasets/other.json").read_text()
 
-    def changed_meanwhile(*given: Any) -> Any:
+    def changed_meanwhile(*given: Any, **more: Any) -> Any:
         record.write_text(other)
-        return import_graph(*given)
+        return import_graph(*given, **more)
 
     monkeypatch.setattr("cgnn_cli.datasets.files.importing.import_graph", changed_meanwhile)
     assert "mine was changed meanwhile" in cgnn.fails(6, "data", "update", "mine", "--edges", "more.txt")

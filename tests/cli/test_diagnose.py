@@ -102,6 +102,35 @@ def test_a_graph_without_labels(cgnn: FrontDoor) -> None:
     assert "edge homophily" in out and "no edge is inside the training nodes" in out and "try:" not in out
 
 
+def import_cycle(cgnn: FrontDoor, classes: list[str], train: int = 20) -> None:
+    """A cycle both ways with chords, of 60 nodes; the first few train, in one split."""
+    edges = [(node, (node + step) % 60) for node in range(60) for step in (1, 59, 7)]
+    Path("edges.csv").write_text("source,target\n" + "".join(f"n{a},n{b}\n" for a, b in edges))
+    rows = [f"n{node},{classes[node % len(classes)]}\n" for node in range(60)]
+    Path("labels.csv").write_text("id,label\n" + "".join(rows))
+    parts = ["train"] * train + ["val"] * 10 + ["test"] * (50 - train)
+    Path("splits.csv").write_text("id,split\n" + "".join(f"n{node},{part}\n" for node, part in enumerate(parts)))
+    files = ("--edges", "edges.csv", "--labels", "labels.csv", "--splits", "splits.csv")
+    cgnn.ok("data", "import", "cycle", *files, "-q")
+
+
+def test_one_class_is_nothing_to_learn(cgnn: FrontDoor) -> None:
+    import_cycle(cgnn, ["only"])
+    found = summary(cgnn, "--dataset", "cycle", "--verify", 4)
+    assert found["verdict"]["answer"] == "one class" and found["commands"] == []
+    out = cgnn.ok("diagnose", "--dataset", "cycle", "--verify", 4, "-q").out
+    assert "nothing to learn" in out and "try:" not in out and "let validation choose" not in out
+
+
+def test_an_unclear_answer_is_tried_with_weights_and_without(cgnn: FrontDoor) -> None:
+    import_cycle(cgnn, ["a", "b"], train=2)
+    found = summary(cgnn, "--dataset", "cycle", "--verify", 4)
+    assert found["figures"]["training_edges"] < 50 and found["verdict"]["answer"] == "unclear"
+    run, tune = found["commands"]
+    assert "--proximity affinity" in run and run.endswith(" --compare") and tune == "cgnn tune --dataset cycle"
+    cgnn.ok(*shlex.split(run)[1:], "--dry-run")
+
+
 def test_a_walk_that_the_paper_is_trapped_on(cgnn: FrontDoor) -> None:
     """Nodes without in-edges side by side on the paper's path: its weights are missing, and nothing else."""
     graph, labels = made_graph(10, 0, count=2000, sources=1000), np.random.default_rng(0).integers(0, 2, 2000)

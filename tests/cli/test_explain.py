@@ -143,7 +143,7 @@ def test_prediction_of_the_models_that_use_these_weights(friends: FrontDoor) -> 
 def test_a_model_without_weights_has_reasons_and_no_times(friends: FrontDoor) -> None:
     friends.ok("train", "--dataset", "friends", "--model", "dirgnn", *LEARNING, "-q")
     result = friends.ok("explain", "ann")
-    assert "the run made last: " in result.err and "dirgnn on friends (" in result.err
+    assert "the run made last: " in result.err and "dirgnn on friends, split" in result.err
     assert "adds to the probability" in result.out and "commute" not in result.out
     found = summary(friends, "ann")
     assert {row["id"]: row["edge"] for row in found["reasons"]["neighbours"]} == {

@@ -111,7 +111,7 @@ def test_without_options_it_is_the_run_made_last_and_nothing_is_trained(mine: Fr
     assert no_more_trained(mine)["summary"]["splits"] == [0, 1], "those that were trained, and not the third"
     second = trained(mine, "--model", "mlp")
     result = mine.ok("predict")
-    assert f"the run made last: {second[:12]}, mlp on mine (epochs 3, hidden 4), splits 0, 1, 2" in result.err
+    assert f"the run made last: {second[:12]}, mlp on mine, splits 0, 1, 2" in result.err
     assert "predicted class" in result.out and "without a label" in result.out
     mine.ok("run", "--dataset", "mine", *SHORT, "--split", 0, "--split", 1)  # a cache hit: asked for last
     assert no_more_trained(mine)["key"] == first
@@ -305,6 +305,38 @@ def test_where_the_models_have_met_every_label_there_is_no_accuracy(mine: FrontD
     assert "accuracy on the" not in result.err
 
 
+def test_columns_of_features_are_matched_by_their_titles(mine: FrontDoor) -> None:
+    """In any order; with other titles they are refused, and without any their number alone is known."""
+    key = trained(mine, "--model", "mlp", "--feature-scaling", "standard")
+    own = own_rows(mine, key)
+    write_graph("twin", start="t")
+    table = [line.split(",") for line in Path("twin-features.csv").read_text().splitlines()]
+    for name, titles in (("turned", ("r", "id", "p", "q")), ("other", ("id", "p", "q", "s")), ("bare", ("id", *"pqr"))):
+        order = [table[0].index(title if title != "s" else "r") for title in titles]
+        lines = [",".join(titles), *(",".join(row[place] for place in order) for row in table[1:])]
+        Path("twin-features.csv").write_text("\n".join(lines[name == "bare" :]) + "\n")
+        mine.ok("data", "import", name, "--edges", "twin-edges.csv", "--features", "twin-features.csv", "-q")
+    for name in ("turned", "bare"):
+        mine.ok("predict", "--run", key, "--dataset", name, "--output", "p.csv")
+        for row, there in zip(own, rows_of(), strict=True):
+            assert math.isclose(float(row["p_odd"]), float(there["p_odd"]), abs_tol=1e-6), name
+    said = mine.fails(3, "predict", "--run", key, "--dataset", "other")
+    assert "this graph has no column of features 'r'" in said and "the same columns" in said
+
+
+def test_titles_are_those_of_the_import_made_last(mine: FrontDoor) -> None:
+    """The same numbers imported again under right titles: the file of the graph, which is the same, has wrong ones."""
+    key = trained(mine, "--model", "mlp", "--split", 0)
+    write_graph("few", range(20))
+    text = Path("few-features.csv").read_text()
+    for header in ("id,u,v,w", "id,p,q,r"):
+        Path("few-features.csv").write_text(header + text[text.index("\n") :])
+        imported(mine, "few", kinds=("features",))
+        if header == "id,u,v,w":
+            mine.fails(3, "predict", "--run", key, "--dataset", "few")
+    mine.ok("predict", "--run", key, "--dataset", "few")
+
+
 @pytest.mark.parametrize("option", ["--label-walk", "--label-input"])
 def test_labels_there_are_read_where_the_model_reads_labels(mine: FrontDoor, option: str) -> None:
     key = trained(mine, "--model", "sage", option, "--split", 0)
@@ -332,7 +364,7 @@ def own_rows(cgnn: FrontDoor, key: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize(
     ("code", "options", "columns", "said"),
     [
-        (2, ("--encoding", "laplacian", "--encoding-size", 4), 3, "use --encoding structural or degrees"),
+        (2, ("--encoding", "laplacian", "--encoding-size", 4), 3, "use --encoding structural, roles or degrees"),
         (2, ("--encoding", "head-start", "--encoding-size", 4), 3, "particular nodes of its graph"),
         (2, ("--encoding", "adjacency", "--encoding-size", 4), 3, "particular nodes of its graph"),
         (2, ("--model", "absorption"), 3, "cgnn run --model absorption"),
@@ -361,6 +393,7 @@ def test_weights_whose_shape_belongs_to_the_nodes_are_refused(mine: FrontDoor, m
     write_graph("other", range(20), columns=4)
     imported(mine, "other", kinds=("features",))
     monkeypatch.setattr(transfer, "check_carries_over", lambda *given: None)
+    monkeypatch.setattr(transfer, "_order", lambda *given: None)
     said = mine.fails(2, "predict", "--run", key, "--dataset", "other")
     assert "from its own graph, and this graph takes" in said and "train a model on this graph" in said
 

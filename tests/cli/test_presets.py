@@ -57,20 +57,64 @@ def test_the_paper_preset_is_the_table_of_the_paper_for_any_model(cgnn: FrontDoo
     assert shown(cgnn, "--dataset", "squirrel")["train.layers"] == (2, "default")
 
 
-def test_everything_that_is_set_wins_over_a_preset(
+def test_a_preset_stands_below_the_command_line_and_above_file_and_environment(
     cgnn: FrontDoor, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chosen = ("--dataset", "demo", "--preset", rows)
     origin = f"preset {rows}"
     assert shown(cgnn, *chosen)["train.hidden"] == (4, origin)
-    Path("cgnn.toml").write_text("[train]\nhidden = 32\n")
-    assert shown(cgnn, *chosen)["train.hidden"] == (32, "cgnn.toml:2")
+    Path("cgnn.toml").write_text("[train]\nhidden = 32\nlr = 0.5\nlayers = 3\n")
+    assert shown(cgnn, *chosen)["train.hidden"] == (4, origin)
     monkeypatch.setenv("CGNN_TRAIN_HIDDEN", "33")
-    assert shown(cgnn, *chosen)["train.hidden"] == (33, "CGNN_TRAIN_HIDDEN")
+    monkeypatch.setenv("CGNN_TRAIN_PATIENCE", "9")
+    settings = shown(cgnn, *chosen)
+    assert settings["train.hidden"] == (4, origin)
+    # what a row written by hand does not speak of is as it was set
+    assert (settings["train.lr"], settings["train.patience"]) == ((0.5, "cgnn.toml:3"), (9, "CGNN_TRAIN_PATIENCE"))
+    told = [line for line in cgnn.ok("config", "show", *chosen).err.splitlines() if line.startswith("note: ")]
+    assert told == [f"note: the {origin} takes the place of train.hidden (CGNN_TRAIN_HIDDEN)"]  # layers are the same
     assert shown(cgnn, *chosen, "--set", "train.hidden=34")["train.hidden"] == (34, "--set")
     settings = shown(cgnn, *chosen, "--set", "train.hidden=34", "--hidden", 35)
     assert settings["train.hidden"] == (35, "--hidden")
     assert settings["train.layers"] == (3, origin)
+
+
+def test_a_row_that_a_search_found_leaves_nothing_of_its_stages_to_file_and_environment(
+    cgnn: FrontDoor, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("cgnn.toml").write_text("[train]\nlr = 0.5\nlabel_walk = true\n[commute]\nrank = 3\n")
+    monkeypatch.setenv("CGNN_TRAIN_SEED", "4")
+    monkeypatch.setenv("CGNN_TRAIN_MODEL", "gcn")
+    result = cgnn.ok("config", "show", "--dataset", "demo", "--preset", rows, "--lr", 0.2, "--json")
+    settings = result.json["summary"]["settings"]
+    assert settings["train.lr"] == {"value": 0.2, "origin": "--lr"}
+    assert settings["train.label_walk"]["value"] is False and settings["train.seed"]["value"] == 0
+    assert settings["commute.rank"] == {"value": 3, "origin": "cgnn.toml:5"}  # the row says nothing of this stage
+    assert settings["train.model"]["value"] == "gcn" and settings["train.hidden"]["value"] == 6
+    (note,) = result.json["warnings"]
+    assert note.endswith("takes the place of train.seed (CGNN_TRAIN_SEED), train.label_walk (cgnn.toml:3)")
+
+
+def test_a_row_that_a_search_found_is_for_the_form_of_the_graph_that_it_was_found_on(
+    cgnn: FrontDoor, rows: Path
+) -> None:
+    found = ("--dataset", "demo", "--model", "gcn", "--preset", rows)
+
+    def notes(*more: object) -> list[str]:
+        told: list[str] = cgnn.ok("config", "show", *found, *more, "--json").json["warnings"]
+        return told
+
+    other = "the preset rows.toml was found on demo+undirected, and this is"
+    assert notes() == notes("--undirected") == []  # the row says which form it is for
+    assert notes("--no-undirected") == [f"{other} demo"]
+    assert notes("--featureless") == [f"{other} demo+undirected+featureless"]
+    own = '\n["demo+undirected+featureless".gcn]\ngraph.undirected = true\ngraph.featureless = true\ntrain.hidden = 9\n'
+    rows.write_text(ROWS + own)
+    assert shown(cgnn, *found, "--undirected", "--featureless")["train.hidden"] == (9, "preset rows.toml")
+    assert shown(cgnn, *found)["train.hidden"] == (6, "preset rows.toml")
+    assert not cgnn.ok("config", "show", "--dataset", "demo", "--featureless", "--preset", rows, "--json").json[
+        "warnings"
+    ]
 
 
 def test_the_row_follows_the_model_wherever_it_is_set(cgnn: FrontDoor, rows: Path) -> None:
@@ -151,7 +195,7 @@ def test_a_row_of_a_preset_goes_into_the_folder_of_its_model(monkeypatch: pytest
         ("tuned", "demo"): Row({"train.layers": 3}),
         ("tuned", "cora-ml"): Row({"train.layers": 4}),
     }
-    assert preset("tuned", "demo", "gcn") == {"train.layers": 3}
+    assert preset("tuned", "demo", "gcn").settings == {"train.layers": 3}
 
 
 def test_recorded_rows_come_back_and_leave_others_alone() -> None:
@@ -163,7 +207,7 @@ def test_recorded_rows_come_back_and_leave_others_alone() -> None:
     record_row(str(path), "demo", "gcn", second := Row({"train.lr": 0.5}, {"command": 'say "ü"'}))
     assert path.read_text().startswith("# a word\n# before\n")
     assert read_rows(path) == {("my.data", "cgnn"): first, ("demo", "gcn"): second}
-    assert preset(str(path), "my.data", "cgnn") == first.settings
+    assert preset(str(path), "my.data", "cgnn") == first
 
 
 def test_a_full_row_holds_what_is_read_and_gives_the_same_configurations() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cgnn_cli.report.commute_figures import weights_label
+from cgnn_cli.report.run_names import LONGEST
 from tests.front_door import FrontDoor
 from tests.runs import HOST
 
@@ -142,6 +143,69 @@ def test_a_single_run_has_no_deviation_in_any_format(cgnn: FrontDoor) -> None:
     texts = [Path("out", name).read_text() for name in ("report.html", "report.md", "report.tex")]
     assert not any(" ± 0.00" in text or r"$\pm$ 0.00" in text for text in texts)
     assert texts[1].index("each dataset:") < texts[1].index("% (demo, 1 split: mlp)") < texts[1].index("## Scores")
+
+
+def test_names_are_short_everywhere_and_the_settings_are_in_a_fold(cgnn: FrontDoor) -> None:
+    """Model and weights, and one option that tells two runs apart; not the dozen in which they differ."""
+    one = ("--hidden", 4, "--layers", 1, "--lr", 0.02, "--dropout", 0.25, "--weight-decay", 0.001, "--patience", 9)
+    other = ("--hidden", 6, "--layers", 2, "--lr", 0.03, "--dropout", 0.5, "--weight-decay", 0.002, "--patience", 7)
+    ratio, none = ("--solver", "series", "--proximity", "ratio", "--scale", 0.1), ("--proximity", "none")
+    splits = ("--epochs", 2, "--split", 0, "--split", 1, "--no-compare", "-q")
+    for more in (one, other, (*one, *ratio), (*one, *none), (*other, "--model", "mlp")):
+        cgnn.ok("run", *splits, *more)
+    shown = cgnn.ok("report", "--format", ALL, "--output", "out").err
+    names = ["cgnn (svd, exp, lr 0.02)", "cgnn (svd, exp, lr 0.03)", "cgnn (series, ratio 0.1, lr 0.02)"]
+    names += ["cgnn (no weights, lr 0.02)", "mlp"]
+    page, markdown, latex = (Path("out", f"report.{kind}").read_text() for kind in ("html", "md", "tex"))
+    for name in names[:-1]:
+        assert name in shown and name in markdown and name in latex and name.removeprefix("cgnn ")[1:-1] in page
+    assert max(map(len, names)) <= LONGEST
+    told = re.findall(r'(?:aria-label|alt)="([^"]*)"', page) + re.findall(r"\\caption\{(.*)\}", latex)
+    told += re.findall(r"<dt>(.*?)</dt>", page) + re.findall(r"!\[(.*?)\]", markdown)
+    assert not any("dropout" in text or "weight decay" in text for text in told)
+    folds = re.findall(r"<details><summary>(.*?)</summary>(.*?)</details>", page, re.DOTALL)
+    settings = [body for title, body in folds if ", eval " in title]
+    assert len(settings) == 5 and all("dropout 0." in body and "weight_decay 0.00" in body for body in settings)
+    rows = list(csv.DictReader(Path("out/scores.csv").read_text().splitlines()))
+    assert {json.loads(row["options"])["dropout"] for row in rows} == {0.25, 0.5}
+    assert {row["setting"] for row in rows} == {name.partition(" ")[2].strip("()") for name in names}
+
+
+def test_latex_takes_its_figures_as_pdf(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    cgnn.ok("report", "--format", "tex", "--output", "out", "-q")
+    text = Path("out/report.tex").read_text()
+    targets = re.findall(r"\\includegraphics\[[^]]*\]\{([^}]*)\}", text)
+    assert len(targets) >= 4 and len(set(targets)) == len(targets)
+    for target in targets:
+        content = Path("out", target).read_bytes()
+        assert content.startswith(b"%PDF-") and content.rstrip().endswith(b"%%EOF") and b"CreationDate" not in content
+    cgnn.ok("report", "--format", "html,md", "--output", "plain", "-q")
+    assert list(Path("plain").rglob("*.png")) and not list(Path("plain").rglob("*.pdf"))
+
+
+def test_macro_f1_stands_in_a_table(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:
+    cgnn.ok("report", "--format", "md", "--output", "out", "-q")
+    page = Path("out/report.md").read_text()
+    assert "| run | accuracy | macro-F1 |" in page
+    for run in runs:
+        mean, std = (100 * run["summary"]["macro_f1"][name] for name in ("mean", "std"))
+        assert f"| {mean:.2f} ± {std:.2f} |" in page
+
+
+def test_at_a_tie_all_are_bold_and_named_alike(cgnn: FrontDoor) -> None:
+    """An exact tie: the second model is the first with an option that changes nothing that it predicts."""
+    tie = ("run", "--model", "mlp", "--epochs", 1, "--hidden", 2, "--split", 0, "--split", 1, "--no-compare", "-q")
+    cgnn.ok(*tie, "--patience", 5)
+    cgnn.ok(*tie, "--patience", 6)
+    shown = cgnn.ok("report", "--format", "html,md", "--output", "out").err
+    page, markdown = Path("out/report.html").read_text(), Path("out/report.md").read_text()
+    words = "tie of mlp (patience 5) and mlp (patience 6)"
+    (tile,) = re.findall(r"<dt>(.*?)</dt>", page)
+    (alternative,) = re.findall(r'aria-label="(Dot plot[^"]*)"', page)
+    assert tile.endswith(words) and alternative.endswith(f"{words}.")
+    rows = [line for line in markdown.splitlines() if line.startswith("| mlp (patience") and "of 5" in line]
+    assert len(rows) == 2 and all("**" in row for row in rows)
+    assert "| 0.00 ± 0.00 |" in markdown and "-0.00" not in markdown + page + shown
 
 
 def test_slips(cgnn: FrontDoor) -> None:

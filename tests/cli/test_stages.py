@@ -142,10 +142,18 @@ def test_dirgnn_needs_no_commute_times(cgnn: FrontDoor) -> None:
 
 
 def test_svd_says_what_its_numbers_are(cgnn: FrontDoor) -> None:
-    for _ in ("miss", "hit"):
-        result = cgnn.ok("commute", "--dataset", "demo", "--json")
-        assert "truncation scores, not expected steps" in result.err
-        assert any("truncation scores" in warning for warning in result.json["warnings"])
+    """Once an artifact, when it is made; not to those who name the rank; and it stays in the artifact."""
+    made = cgnn.ok("commute", "--dataset", "demo", "--json")
+    assert made.err.count("truncation scores, not expected steps") == 1
+    assert any("truncation scores" in warning for warning in made.json["warnings"])
+    again = cgnn.ok("commute", "--dataset", "demo", "--json")
+    assert "truncation" not in again.err and again.json["warnings"] == []
+    assert "truncation" not in cgnn.ok("train", "--dataset", "demo", *SHORT, "--split", 0).err
+    assert again.json["summary"] == made.json["summary"] and "truncation" in made.json["summary"]["notes"][0]
+    for asked in (("--rank", 4), ("--set", "commute.rank=5", "--force")):
+        assert "truncation" not in cgnn.ok("commute", "--dataset", "demo", *asked).err
+    assert "truncation" in cgnn.ok("commute", "--dataset", "demo", "--force").err
+    assert "more than this walk has" in cgnn.ok("commute", "--dataset", "demo", "--rank", 5000).err, "other notes stay"
     assert "truncation" not in cgnn.ok("commute", "--dataset", "demo", "--solver", "exact").err
 
 

@@ -375,3 +375,16 @@ def test_the_table_is_live_on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys
     shown = capsys.readouterr().err
     assert "75.00 ± 5.00" in shown and "50.00" in shown and "50.00 ±" not in shown and "failed: why" in shown
     assert [result.name for result in best_first(results)] == ["better", "worse", "failed one"]
+
+
+def test_a_sweep_of_models_takes_the_rows_of_these_models(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the preset has none of the default model, and the recorded command makes the winner again."""
+    Path("two.toml").write_text("[demo.gcn]\ntrain.lr = 0.05\n[demo.mlp]\ntrain.hidden = 8\n")
+    monkeypatch.setenv("CGNN_TRAIN_LR", "0.3")
+    options = ("--dataset", "demo", "--preset", "two.toml", "--set", "train.model=gcn,mlp", "--split", 0)
+    found = cgnn.ok("sweep", *options, "--epochs", 2, "--record", "best.toml", "--json").json
+    lr = {row["point"]["train.model"]: row["settings"].get("train.lr") for row in found["summary"]["configurations"]}
+    assert lr == {"gcn": 0.05, "mlp": 0.3}
+    assert [note for note in found["warnings"] if "takes the place of train.lr" in note]
+    ((_, row),) = read_rows(Path("best.toml")).items()
+    assert ("--set train.lr=0.3" in row.search["command"]) == (row.settings["train.lr"] == 0.3)

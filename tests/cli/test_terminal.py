@@ -4,7 +4,6 @@ import ast
 import csv
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 import cgnn_cli.commands
 from cgnn_cli.pipeline import COMMANDS
 from cgnn_cli.printable import UNPRINTABLE, printable
+from tests.faults.processes import on_a_terminal
 from tests.front_door import FrontDoor
 
 COMMAND_FILES = sorted(Path(str(cgnn_cli.commands.__file__)).parent.glob("*.py"))
@@ -35,22 +35,6 @@ def import_ring(cgnn: FrontDoor, nodes: tuple[str, ...], classes: tuple[str, ...
     Path("splits.csv").write_text("id,split\n" + split)
     files = ("--edges", "edges.csv", "--labels", "labels.csv", "--splits", "splits.csv")
     return cgnn.ok("data", "import", "mine", *files, *more).err
-
-
-def on_a_terminal(*arguments: object) -> str:
-    """All that a command writes to a terminal, as one text."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "cgnn_cli", *map(str, arguments)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"}):
-        os.close(theirs)
-        content = b""
-        try:
-            while part := os.read(ours, 65536):
-                content += part
-        except OSError:  # the other end is closed
-            pass
-    os.close(ours)
-    return content.decode()
 
 
 # --- markup ----------------------------------------------------------------------------------------------------------

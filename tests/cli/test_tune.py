@@ -17,6 +17,7 @@ from cgnn_cli.presets.lookup import read_rows
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.choices import choice_keys, read_choice
 from cgnn_cli.store.store import Store
+from cgnn_cli.tuning import search
 from cgnn_cli.tuning.search import EXPLORING
 from tests.faults.processes import finish, run, start, wait_for
 from tests.front_door import FrontDoor, Result
@@ -24,6 +25,7 @@ from tests.front_door import FrontDoor, Result
 SMALL = ("--set", "train.epochs=3", "--set", "train.hidden=4", "--set", "train.layers=1")
 BASE = ("tune", "--dataset", "demo", *SMALL, "--split", 0, "--split", 1)
 TUNE = (*BASE, "--trials", 6, "--json")
+NO_START = ("--set", "train.model=absorption", "--set", "train.label_walk=true")
 
 
 def told(values: dict[str, Any]) -> Any:
@@ -73,12 +75,18 @@ def test_the_choice_settles_at_the_best_accuracy_of_those_on_all_splits(
     assert len(rows) == best["configurations"] == 6 and values["cache"] == "miss"
     on_all = [row for row in rows if len(row["splits"]) == 2]
     assert values["summary"]["splits"] == {"1": 6, "2": len(on_all)} and len(on_all) == 2
-    assert rows[0]["settled_accuracy"] == max(row["settled_accuracy"] for row in on_all)
-    assert all(row["settled_accuracy"] <= row["validation_accuracy"]["mean"] + 1e-9 for row in rows)
+    assert rows[0]["settled_score"] == max(row["settled_score"] for row in on_all)
+    assert all(row["settled_score"] <= row["validation_accuracy"]["mean"] + 1e-9 for row in rows)
     assert best["validation_accuracy"] == pytest.approx(rows[0]["validation_accuracy"]["mean"], abs=1e-6)
     assert rows[0]["name"] == best["name"] and rows[0]["settings"] == {"train.model": best["model"], **best["settings"]}
     assert all(row["settings"]["train.epochs"] == 3 for row in rows if row["settings"]["train.model"] != "absorption")
-    assert values["summary"]["stopped"] is False
+    assert values["summary"]["stopped"] is False and values["summary"]["ended_by"] == "trials"
+
+
+def test_a_model_that_is_not_among_the_usual_ones_is_tried_where_it_is_named(cgnn: FrontDoor) -> None:
+    values = cgnn.ok(*BASE, "--model", "gat", "--trials", 3, "--json").json["summary"]
+    assert {row["settings"]["train.model"] for row in values["configurations"]} == {"gat"}
+    assert values["best"]["model"] == "gat" and values["commute_times"] is None
 
 
 def test_test_labels_are_not_scored(tuned: tuple[Path, dict[str, Any]]) -> None:
@@ -88,10 +96,17 @@ def test_test_labels_are_not_scored(tuned: tuple[Path, dict[str, Any]]) -> None:
 
 
 def test_another_metric_is_what_it_ranks_by(cgnn: FrontDoor) -> None:
-    found = cgnn.ok(*BASE, "--trials", 2, "--set", "train.metric=macro-f1", "--json").json["summary"]["configurations"]
-    for row in found:
+    result = cgnn.ok(
+        *BASE, "--trials", 3, "--model", "cgnn", "--metric", "macro-f1", "--set", "train.propagation=layers"
+    )
+    assert "points of macro-F1 on validation" in result.err and "accuracy" not in result.out + result.err
+    assert "demo: validation macro-F1 in %" in result.out
+    again = cgnn.ok(
+        *BASE, "--trials", 3, "--model", "cgnn", "--metric", "macro-f1", "--set", "train.propagation=layers", "--json"
+    )
+    for row in again.json["summary"]["configurations"]:
         settled = settled_accuracies(row["keys"], "validation_score")
-        assert row["settled_accuracy"] == pytest.approx(np.mean(settled))
+        assert row["settled_score"] == pytest.approx(np.mean(settled[: len(row["splits"])]))
         assert not np.allclose(settled, settled_accuracies(row["keys"]))
 
 
@@ -199,11 +214,36 @@ def test_a_time_that_is_over_is_said_and_the_same_command_goes_on(
     first = cgnn.ok(*BASE, "--json")
     count = [row["status"] for row in first.json["summary"]["configurations"]].count("done")
     assert first.json["summary"]["stopped"] and 0 < count < 16
-    assert "stopped after 5 minutes; " in first.err and "the same command goes on from here" in first.err
+    assert "stopped after 5 minutes, too early " in first.err and "the same command goes on from here" in first.err
     before = fits(Path(".cgnn"))
     asked.clear()
     more = cgnn.ok(*BASE, "--json").json
     assert before.items() <= fits(Path(".cgnn")).items() and more["summary"]["stopped"]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "ended_by", "told"),
+    [
+        ((), "minutes", "; the search took its 5 minutes, and with more it tries more"),
+        (("--set", "train.model=absorption"), "search", "; nothing is left to try"),
+    ],
+)
+def test_a_whole_search_says_whether_its_time_or_it_itself_ended_the_trying(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, fixed: tuple[str, ...], ended_by: str, told: str
+) -> None:
+    waves: list[int] = []
+    proposing = search.propose
+
+    def propose(space: Any, ranked: Any, count: int, generator: Any) -> Any:
+        waves.append(count)
+        return proposing(space, ranked, 1, generator)
+
+    monkeypatch.setattr(search, "propose", propose)  # the time is over as soon as the first variation was measured
+    monkeypatch.setattr(Deadline, "is_past", lambda self, share=1.0: share == EXPLORING and len(waves) > 1)
+    result = cgnn.ok(*BASE, *fixed, "--set", "train.epochs=1", "--json")
+    said = result.json["summary"]
+    assert (said["ended_by"], said["stopped"]) == (ended_by, False)
+    assert told in result.err and "stopped" not in result.err
 
 
 def test_without_any_time_nothing_is_chosen(cgnn: FrontDoor) -> None:
@@ -245,6 +285,63 @@ def test_auto_and_the_file_are_exactly_what_was_validated(copy: Path, cgnn: Fron
     assert shown["train.model"] == {"value": best["model"], "origin": "preset auto"}
 
 
+def test_file_and_environment_change_nothing_of_a_choice(
+    copy: Path, cgnn: FrontDoor, tuned: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = tuned[1]["summary"]["best"]
+    Path("cgnn.toml").write_text("[train]\nlr = 0.3\nhidden = 5\nlabel_walk = true\ntarget_recall = 0.5\n")
+    monkeypatch.setenv("CGNN_TRAIN_EPOCHS", "2")
+    monkeypatch.setenv("CGNN_TRAIN_MODEL", "gat")
+    monkeypatch.setenv("CGNN_COMMUTE_SOLVER", "series")
+    monkeypatch.setenv("CGNN_COMMUTE_TOLERANCE", "0.01")
+    expected = {key: "hit" for role, key in told(tuned[1])[0]["keys"].items() if role != "train"}
+    splits = ("--split", 0, "--split", 1, "--no-compare", "--json")
+    printed = tuned[1]["summary"]["command"].split()[1:6]
+    assert printed == ["run", "--dataset", "demo", "--preset", "auto"]
+    by_file = ("run", "--dataset", "demo", "--model", best["model"], "--preset", tuned[0].parent / "tuned.toml")
+    for command in (printed, by_file):
+        result = cgnn.ok(*command, *splits)
+        assert keys_of_fits(result) == expected
+        (note,) = (line for line in result.err.splitlines() if line.startswith("note: the preset "))
+        assert "takes the place of " in note and "train.epochs (CGNN_TRAIN_EPOCHS)" in note
+
+
+def test_what_file_and_environment_set_while_tuning_is_part_of_the_choice(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = "[train]\nepochs = 2\nhidden = 4\nlayers = 1\nmetric = 'macro-f1'\n"
+    Path("cgnn.toml").write_text(f"{small}[graph]\nundirected = true\n")
+    monkeypatch.setenv("CGNN_TRAIN_SEED", "3")
+    tune = ("tune", "--dataset", "demo", "--split", 0, "--split", 1, "--trials", 2, "--json")
+    summary = cgnn.ok(*tune).json["summary"]
+    command, best = summary["command"].split()[1:], summary["configurations"][0]
+    assert command == ["run", "--dataset", "demo", "--set", "graph.undirected=true", "--preset", "auto"]
+    expected = {key: "hit" for role, key in best["keys"].items() if role != "train"}
+    monkeypatch.delenv("CGNN_TRAIN_SEED")
+    for text in (Path("cgnn.toml").read_text(), "[train]\nepochs = 9\n[commute]\nsolver = 'exact'\n", ""):
+        Path("cgnn.toml").write_text(text)
+        again = cgnn.ok(*command, "--split", 0, "--split", 1, "--no-compare", "--json")
+        assert keys_of_fits(again) == expected
+
+
+def test_forms_of_a_graph_have_rows_of_their_own_in_the_preset_file(cgnn: FrontDoor) -> None:
+    fast = (*BASE[:3], "--set", "train.model=linear", "--set", "train.epochs=1", "--split", 0, "--trials", 1)
+    for form in ((), ("--undirected",), ("--featureless", "--protocol", "random")):
+        cgnn.ok(*fast, *form)
+    forms = ("demo", "demo+undirected", "demo+random+featureless")
+    assert list(read_rows(Path("tuned.toml"))) == [(name, "linear") for name in forms]
+    run = ("run", "--dataset", "demo", "--model", "linear", "--preset", "tuned.toml", "--split", 0, "--json")
+    for form in ((), ("--undirected",), ("--featureless", "--protocol", "random")):
+        result = cgnn.ok(*run, *form, "--no-compare")
+        assert set(keys_of_fits(result).values()) == {"hit"} and "was found on" not in result.err
+    other = cgnn.ok(*run, "--undirected", "--protocol", "random", "--dry-run").json["warnings"]
+    assert other == ["the preset tuned.toml was found on demo, and this is demo+undirected+random"]
+    text = Path("tuned.toml").read_text()
+    Path("tuned.toml").write_text(text[text.index('["demo+undirected".linear]') :])
+    message = cgnn.fails(2, *run, "--dry-run")
+    assert "no row for linear on demo " in message and "linear it has on demo+undirected" in message
+
+
 def test_a_choice_is_compared_with_the_defaults(copy: Path, cgnn: FrontDoor) -> None:
     dry = ("run", "--dataset", "demo", "--split", 0, "--compare", "--dry-run", "--json")
     plain, chosen = ({row["key"] for row in cgnn.ok(*dry, *more).json["stages"]} for more in ((), ("--preset", "auto")))
@@ -259,7 +356,7 @@ def test_the_printed_command_uses_the_store_that_was_named(cgnn: FrontDoor) -> N
 
 def test_a_choice_is_for_its_form_of_the_graph(copy: Path, cgnn: FrontDoor) -> None:
     message = cgnn.fails(2, "train", "--dataset", "demo", "--undirected", "--preset", "auto")
-    assert "has no choice for demo in this form (`cgnn tune --dataset demo` makes one)" in message
+    assert "has no choice for demo in this form (`cgnn tune --dataset demo --undirected` makes one)" in message
 
 
 @pytest.mark.parametrize(
@@ -269,8 +366,9 @@ def test_a_choice_is_for_its_form_of_the_graph(copy: Path, cgnn: FrontDoor) -> N
         (("tune", "--dataset", "demo", "--minutes", 1, "--trials", 2), "--minutes and --trials are two budgets"),
         (("tune", "--dataset", "demo", "--output", "found.json"), "--output found.json is no preset file"),
         (("tune", "--dataset", "demo", "--split", 9), "this dataset has the splits 0 to 4"),
-        (("tune", "--dataset", "demo", "--set", "train.model=gat"), "nothing can be tried with these settings"),
+        (("tune", "--dataset", "demo", *NO_START), "nothing can be tried with these settings"),
         (("tune", "--dataset", "dmeo"), "did you mean demo?"),
+        (("tune", "--dataset", "demo", "--model", "gta"), "did you mean gat?"),
         (("run", "--preset", "auto"), "--preset auto needs a --dataset"),
         (("run", "--dataset", "demo", "--preset", "auto"), "has no choice for demo"),
         (("train", "--dataset", "demo", "--preset", "atuo"), "use paper, tuned, extended, auto, or the name of"),

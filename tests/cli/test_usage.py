@@ -57,7 +57,7 @@ def test_a_bug_is_exit_code_1_without_traceback(cgnn: FrontDoor, monkeypatch: py
 
 
 def test_a_group_without_a_command_shows_its_help(cgnn: FrontDoor) -> None:
-    for arguments in ((), ("data",), ("cache",), ("config",)):
+    for arguments in (("data",), ("cache",), ("config",)):
         result = cgnn(*arguments)
         assert result.code == 2 and "Usage: cgnn" in result.out + result.err and "error" not in result.err
 
@@ -78,7 +78,7 @@ def test_the_table_of_models_and_the_options_agree() -> None:
 
 
 def test_help_lists_the_stages_in_order_with_an_example_each(cgnn: FrontDoor) -> None:
-    text = " ".join(cgnn.ok("--help").out.replace("│", " ").split())
+    text = " ".join(cgnn.ok("--help-all").out.split())
     examples = [
         "cgnn rewire --dataset demo",
         "cgnn dilap --dataset demo",

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from cgnn_cli.datasets.registry import own_name
+from cgnn_cli.datasets.registry import may_stand, own_name
+from cgnn_cli.store.store import Store
 from tests.datasets.toy_benchmark import NOT_HAD, TOY, know_less, left_behind, write_toy
 from tests.front_door import FrontDoor
 
@@ -91,6 +92,27 @@ def test_names_of_imports_are_told_from_those_of_our_own() -> None:
     assert [own_name(name) for name in names] == ["mine"] * 3 + [None] * 3
 
 
+@pytest.mark.parametrize("name", ["made-mutual-circles", "texas"])
+def test_an_imported_graph_keeps_its_name_where_a_later_cgnn_has_a_dataset_of_that_name(
+    cgnn: FrontDoor, name: str
+) -> None:
+    Path("edges.csv").write_text("a,b\nb,c\nc,a\na,d\nd,b\n")
+    key = cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--json").json["key"]
+    store = Store(Path(".cgnn").absolute())
+    store.set_dataset(name, store.dataset("mine"))  # as a cgnn left it for which the name was free
+    shown = cgnn.ok("data", "show", name, "--json").json
+    assert shown["key"] == key and shown["summary"]["nodes"] == 4 and not shown["summary"]["expected"]
+    (listed,) = (row for row in cgnn.ok("data", "list", "--json").json["summary"]["datasets"] if row["name"] == name)
+    assert listed["title"] == "imported" and listed["nodes"] == 4
+    assert cgnn.ok("rewire", "--dataset", name, "--undirected", "--json").code == 0
+    assert "is a dataset of cgnn's own (choose another name)" in cgnn.fails(
+        2, "data", "import", name, "--edges", "e.csv"
+    )
+    cgnn.ok("data", "rename", name, "free")
+    assert cgnn.ok("data", "show", "free", "--json").json["key"] == key
+    assert "is a dataset of cgnn's own" in cgnn.fails(2, "data", "rm", name)
+
+
 def test_datasets_in_python(toy: Path, mirror: Path) -> None:
     from cgnn_cli import api
 
@@ -122,3 +144,9 @@ def test_a_graph_says_where_its_features_come_from(cgnn: FrontDoor) -> None:
         key = cgnn.ok("data", "show", name, "--json").json["key"]
         shown = json.loads((Path(".cgnn/graph") / f"{key}.json").read_text())
         assert shown["header"]["summary"]["feature_source"] == source
+
+
+def test_a_graph_from_elsewhere_takes_no_name_of_cgnn() -> None:
+    imported = {"source": {"edges": "edges.csv"}}
+    assert may_stand("mine", imported) and not any(may_stand(name, imported) for name in ("demo", "texas", "texas+x"))
+    assert may_stand("texas", {"source": {"benchmark": "texas"}})

@@ -9,7 +9,7 @@ import pytest
 
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
-from cgnn_cli.execution.engine import Done, Engine, Event, Failed, InProcess, Progress, local_engine
+from cgnn_cli.execution.engine import Done, Engine, Event, Failed, InProcess, Progress, chosen_engine
 from cgnn_cli.execution.pool import Pool
 from cgnn_cli.execution.runner import Runner
 from cgnn_cli.pipeline import Step
@@ -135,7 +135,7 @@ def test_dropped_artifacts_are_no_longer_shared() -> None:
 
 
 def test_one_job_is_this_process_and_several_are_workers() -> None:
-    one, two = (local_engine(runner_over(compute=ComputeConfig(jobs=jobs))) for jobs in (1, 2))
+    one, two = (chosen_engine(runner_over(compute=ComputeConfig(jobs=jobs))) for jobs in (1, 2))
     assert isinstance(one, InProcess) and one.size == 1
     assert isinstance(two, Pool) and two.size == 2 and two.workers == []
 

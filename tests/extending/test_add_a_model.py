@@ -38,6 +38,12 @@ def test_it_is_trained_swept_and_reported() -> None:
     assert report.returncode == 0 and "sgc" in Path(report.stdout.strip()).read_text(encoding="utf-8"), report
 
 
+def test_help_explains_its_option_under_its_name() -> None:
+    row = r"  --sgc-steps INTEGER +Steps of propagation\. \[default: 2\]\n"
+    assert re.search(r"\nModel sgc:\n" + row, cgnn("train", "--help-all").stdout)
+    assert re.search(row, cgnn("models", "sgc").stdout)
+
+
 def test_without_its_module_it_is_unknown_and_what_it_made_says_so() -> None:
     checkpoint = cgnn("train", *SHORT, "--split", 0).stdout.strip()
     for arguments in (("train", *SHORT), ("predict", "--input", checkpoint, "-o", "classes.csv")):

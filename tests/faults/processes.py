@@ -1,6 +1,8 @@
 """Real processes that run `cgnn`, whole or with a patch that makes something go wrong inside them."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -82,6 +84,22 @@ def finish(process: subprocess.Popen[str]) -> Finished:
 def run(*arguments: object, patch: str = "", fresh: bool = False, **environment: str) -> Finished:
     """Run `cgnn` to its end."""
     return finish(start(*arguments, patch=patch, environment=environment, fresh=fresh))
+
+
+def on_a_terminal(*arguments: object, patch: str = "") -> str:
+    """All that a command writes to a terminal, as one text."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-c", program(patch), *map(str, arguments)]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env={**environ, "TERM": "xterm"}):
+        os.close(theirs)
+        content = b""
+        try:
+            while part := os.read(ours, 65536):
+                content += part
+        except OSError:  # the other end is closed
+            pass
+    os.close(ours)
+    return content.decode()
 
 
 def killed_at(number: int) -> str:

@@ -61,7 +61,7 @@ def kill_and_go_on(point: str, template: Path, upstream: Path, payloads: dict[st
     assert len(remnants) == (not published)
     if point == "half-written":
         (whole,) = artifacts_of(template, "commute")
-        assert 0.4 < remnants[0].stat().st_size / whole.stat().st_size < 0.6
+        assert 0 < remnants[0].stat().st_size < whole.stat().st_size
 
     again = cgnn.ok(*COMMUTE).json
     assert again["cache"] == ("hit" if published else "miss")

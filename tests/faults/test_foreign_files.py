@@ -190,7 +190,8 @@ def test_a_damaged_imported_graph_says_where_it_is_and_what_to_do(fresh: Path, c
     path.write_bytes(path.read_bytes()[:-9])
     result = cgnn("rewire", *TINY)
     (moved,) = (fresh / "quarantine").iterdir()
-    warning, error = result.err.splitlines()
+    (warning,) = [line for line in result.err.splitlines() if line.startswith("warning: ")]
+    error = result.err.splitlines()[-1]
     assert warning.startswith(f"warning: damaged cache entry moved to {moved}: ")
     assert "import it again with `cgnn data import tiny ...`" in warning
     assert result.code == 4 and f"what was there is now {moved} (import it again" in error

@@ -191,7 +191,7 @@ assert not heavy, heavy
 
 def fit_step() -> Step:
     graph = Step(STAGES["graph"], None, {}, "0" * 32)
-    operators = Step(STAGES["operators"], None, {}, "1" * 32, file=Path("operators.h5"))
+    operators = Step(STAGES["operators"], None, {}, "1" * 32, file=Path("/operators.h5"))
     return Step.of("fit", FitConfig(train_config(model="gcn", lr=0.3), 4), {"graph": graph, "operators-x": operators})
 
 

@@ -135,7 +135,11 @@ def test_f15_names_that_are_not_utf8_in_errors(cgnn: FrontDoor, latin: str) -> N
 
 def test_f15_standard_output_has_the_bytes_of_a_name(latin: str) -> None:
     command = [sys.executable, "-m", "cgnn_cli", "rewire", "--dataset", "demo", "--store", latin]
-    result = subprocess.run(command, capture_output=True, check=False)
+    strict = {
+        **os.environ,
+        "PYTHONIOENCODING": "utf-8:strict",
+    }  # as where the language is set; without one Python escapes
+    result = subprocess.run(command, capture_output=True, check=False, env=strict)
     assert result.returncode == 0 and Path(os.fsdecode(result.stdout.rstrip(b"\n"))).exists()
 
 

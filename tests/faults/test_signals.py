@@ -310,7 +310,7 @@ def test_case_14_one_ctrl_c_ends_a_command_without_remnants(fresh: Path) -> None
     read_until(process, "there")
     process.send_signal(signal.SIGINT)
     result = finish(process)
-    assert (result.code, result.out, result.err) == (130, "", SAID[130])
+    assert (result.code, result.out, result.err) == (130, "", "\n" + SAID[130]), "the line of the step is ended"
     assert artifacts_of(fresh, "rewire") == [] and temporaries_of(fresh) == []
 
 
@@ -319,7 +319,7 @@ def test_case_14_the_second_ctrl_c_ends_a_call_that_hears_none(fresh: Path, cgnn
     process = start(*COMMUTE, patch=calling(REWIRE, SPIN))
     read_until(process, "there")
     send_twice(psutil.Process(process.pid))
-    assert finish(process) == Finished(130, "", SAID[130])
+    assert finish(process) == Finished(130, "", "\n" + SAID[130]), "the line of the step is ended"
     assert_nothing_half_written(fresh)
     cgnn.ok(*COMMUTE)
 
@@ -361,6 +361,8 @@ def test_case_14_the_terminal_gets_its_cursor_back(times: int) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 130, shown
     assert b"\x1b[?25l" in shown and shown.rindex(b"\x1b[?25h") > shown.rindex(b"\x1b[?25l")
     assert b"Traceback" not in shown
+    line, _, below = shown.rpartition(b"error: ")[2].partition(b"\r\n")
+    assert line and below.replace(b"\x1b[?25h", b"") == b"", "nothing is drawn below the error"
 
 
 # --- case 15: what a scheduler sends, in stages other than training ---------------------------------------------------

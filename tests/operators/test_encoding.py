@@ -46,7 +46,8 @@ def test_columns_are_finite_scaled_and_no_more_than_said(graph: Graph, name: Any
     assert np.isfinite(found).all() and found.shape[0] == graph.node_count
     assert 0 < found.shape[1] <= encoding.column_count(config)
     deviation = found.std(axis=0)
-    assert ((deviation == 0) | (np.abs(deviation - 1) < (0.3 if name in ("degrees", "head-start") else 1e-9))).all()
+    near = 0.3 if name in ("roles", "degrees", "head-start") else 1e-9
+    assert ((deviation == 0) | (np.abs(deviation - 1) < near)).all()
     assert made(graph, name, 6).summary["encoding"]["columns"] == found.shape[1]
     without_edges = dataclasses.replace(graph, adjacency=csr_array(graph.adjacency.shape))
     alone = columns(without_edges, name)

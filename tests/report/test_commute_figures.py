@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cgnn_cli.report.commute_figures import draw_histograms, draw_solvers, solver_label, weights_label
+from cgnn_cli.report.commute_figures import (
+    BEYOND,
+    WIDEST,
+    _in_reach,
+    draw_histograms,
+    draw_solvers,
+    solver_label,
+    weights_label,
+)
 from cgnn_cli.report.style import PALETTE, Picture
 from cgnn_cli.store.artifact import Artifact, Header
 from tests.runs import header
@@ -20,6 +28,27 @@ def test_histograms_show_what_a_logarithm_can(times: list[float]) -> None:
     artifact = Artifact(header("commute", "k", config=config), elements)
     assert draw_histograms("x", "demo", [(config, artifact)]) is not None
     assert draw_histograms("x", "demo", []) is None
+
+
+@pytest.mark.parametrize("absurd", [0.005, 0.3])
+def test_absurd_times_do_not_stretch_the_axis(absurd: float) -> None:
+    times = np.geomspace(10, 1e4, 1000)
+    rows = np.arange(0, 1000, round(1 / absurd))
+    times[rows] = np.where(np.arange(len(rows)) % 2, 1e180, 1e-24)
+    shown, moved = _in_reach(times)
+    assert np.log10(shown.max() / shown.min()) <= WIDEST and moved >= len(rows) / 1000
+    assert shown[500] == pytest.approx(times[500]), "what is in reach stays in its place"
+    weights = np.ones(2)
+    config = {"solver": "svd", "rank": 5, "proximity": "exp", "scale": 1.0}
+    elements = {"commute": times, "weight_out": weights, "weight_in": weights}
+    picture = draw_histograms("x", "demo", [(config, Artifact(header("commute", "k", config=config), elements))])
+    assert picture is not None and BEYOND.format(100 * moved) in picture.svg.decode()
+
+
+def test_times_within_reason_stay_in_their_places() -> None:
+    times = np.array([1.0, 1e9, np.nan, -1.0, 0.0])
+    shown, moved = _in_reach(times)
+    assert shown is times and moved == 0
 
 
 def test_what_is_not_drawn_is_said() -> None:

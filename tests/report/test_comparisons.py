@@ -33,6 +33,13 @@ def test_only_runs_on_the_same_splits_of_one_graph_are_compared() -> None:
     assert found[0].corrected == found[0].paired.t_test
 
 
+def test_a_tie_is_no_minus_nothing() -> None:
+    third = [1 / 3, 2 / 3]
+    runs = [make_run(third), make_run([0.5, 0.5], model="mlp"), make_run([0.6, 0.4 - 1e-12], model="x")]
+    table = comparison_table(compare_runs(runs, ratio), label_runs(runs))
+    assert all(row[2].text.startswith("0.00 ± ") for row in table.entries()), table.rows
+
+
 def test_single_splits_are_not_compared() -> None:
     assert compare_runs([make_run([0.5]), make_run([0.6], model="mlp")], ratio) == []
 

@@ -83,7 +83,7 @@ def test_other_formats_have_all_parts() -> None:
     assert markdown.count("\n## ") == 2 and markdown.count("\n### ") == 1
     assert "(figures/1-figure.svg)" in markdown and "<script" not in markdown
     assert latex.count(r"\begin{table}[!htbp]") == latex.count(r"\end{table}") == 2
-    assert r"\includegraphics[width=\linewidth]{figures/1-figure.png}" in latex
+    assert r"\includegraphics[width=\linewidth]{figures/1-figure.pdf}" in latex
     assert r"\usepackage{array,booktabs,graphicx,longtable}" in latex
 
 

@@ -18,6 +18,8 @@ from cgnn_cli.report.scores import (
     score_table,
     score_values,
     shown_runs,
+    winners,
+    winners_words,
 )
 from cgnn_cli.report.table import DASH, Entry
 from tests.runs import make_run
@@ -56,6 +58,33 @@ def test_equal_means_are_both_best() -> None:
         row[2].emphasis for row in rows_of(make_run([0.5]), make_run([0.5], model="mlp"), make_run([0.4], model="x"))
     ]
     assert emphasis == ["best", "best", "second"]
+
+
+def test_where_all_are_equal_all_are_best() -> None:
+    third = [1 / 3, 2 / 3]  # whose mean is 0.5 but for rounding
+    for others in ([make_run([0.5, 0.5], model="mlp")], [make_run(third, model="x"), make_run([0.5, 0.5], model="y")]):
+        assert {row[2].emphasis for row in rows_of(make_run([0.1, 0.9]), *others)} == {"best"}
+    alone = rows_of(make_run([0.5]), make_run([0.5], model="mlp", splits=[1]))
+    assert {row[2].emphasis for row in alone} == {"best"}
+
+
+def test_the_winners_are_those_that_are_best_in_the_table() -> None:
+    lucky, tied = make_run([0.9], model="sage", split_count=2), make_run([0.7, 0.5], model="mlp")
+    runs = [lucky, make_run([0.6, 0.6]), tied, make_run([0.1, 0.2], model="x")]
+    assert winners(runs) == [runs[1], tied], "not the one with fewer splits"
+    marked = [row[0].text for row in rows_of(*runs) if row[2].emphasis == "best"]
+    assert sorted(marked) == sorted(run.model for run in winners(runs))
+    labels = label_runs(runs)
+    assert winners_words(runs, labels) == "tie of gcn and mlp" and winners_words(runs[2:], labels) == "mlp"
+    many = [make_run([0.5], model=f"m{place}") for place in range(6)]
+    assert winners_words(many, label_runs(many)) == "tie of m0, m1, m2 and 3 more"
+
+
+def test_one_split_has_no_deviation_in_caption_and_cells() -> None:
+    runs = [make_run([0.5]), make_run([0.6], model="mlp")]
+    table = run_table(runs, label_runs(runs))
+    assert table.caption == "Test accuracy in %, and in brackets the number of splits"
+    assert not any("±" in entry.text for row in table.entries() for entry in row)
 
 
 def test_a_failed_cell_says_what_happened() -> None:

@@ -7,9 +7,13 @@ import pytest
 from cgnn_cli.report.run_names import label_runs
 from cgnn_cli.report.score_figures import draw_scores
 from cgnn_cli.report.style import (
+    DARK,
+    INK,
     PALETTE,
+    PAPER,
     THEMED,
     Picture,
+    head,
     legend_below,
     line_look,
     logarithmic,
@@ -32,6 +36,21 @@ def test_the_same_data_gives_the_same_bytes() -> None:
     first, second = scores(), scores()
     assert (first.svg, first.png, first.inline) == (second.svg, second.png, second.inline)
     assert b"<dc:date>" not in first.svg and first.png.startswith(b"\x89PNG")
+
+
+def test_files_are_dark_where_their_reader_is() -> None:
+    picture = scores()
+    svg = picture.svg.decode()
+    assert svg.count("prefers-color-scheme: dark") == 1 and "prefers-color-scheme" not in picture.inline
+    assert f"fill: {PAPER}" in svg and f'[style*="fill: {PAPER}"]{{fill:{DARK[PAPER]}!important}}' in svg
+    assert svg.count(f"fill: {INK}") > 5 and "fill: #000000" not in svg, "all words have the ink that changes"
+
+
+def test_a_long_title_takes_several_lines() -> None:
+    with styled_drawing(4, 3) as drawing:
+        head(drawing, "one word after the other, " * 4)
+        drawing.draw_without_rendering()
+        assert drawing._suptitle.get_window_extent().width <= drawing.bbox.width  # type: ignore[attr-defined]
 
 
 def test_inline_drawings_take_the_theme_and_keep_their_ids_apart() -> None:

@@ -1,6 +1,6 @@
 """Tables as data, and words of others in Markdown and LaTeX."""
 
-from cgnn_cli.report.table import Entry, Table, counted, escape_latex, escape_markdown
+from cgnn_cli.report.table import Entry, Table, counted, escape_latex, escape_markdown, listed
 
 
 def test_escapes_keep_plain_words() -> None:
@@ -21,6 +21,17 @@ def test_strings_are_entries_and_columns_of_words_are_text() -> None:
     table = Table("", ("a", "b", "c", "d"), [["x", Entry("1", "best"), "y", "z"]], 1, frozenset({2}), frozenset({3}))
     assert table.entries() == [[Entry("x"), Entry("1", "best"), Entry("y"), Entry("z")]]
     assert [table.is_text(place) for place in range(4)] == [True, False, True, True]
+
+
+def test_names_are_listed_and_many_counted() -> None:
+    assert [listed("abcde"[:count]) for count in range(6)] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+        "a, b, c and 1 more",
+        "a, b, c and 2 more",
+    ]
 
 
 def test_things_are_counted_in_words() -> None:

@@ -22,7 +22,7 @@ from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.task import Task, choose_device, prepare, scale_features
+from cgnn_cli.stages.task import Task, check_trainable, choose_device, prepare, scale_features
 from cgnn_cli.stages.train import collect, fit, forward
 from cgnn_cli.watch import Snapshot, Watch
 from tests.models.samples import changed
@@ -240,17 +240,17 @@ def test_divergence_names_the_epoch_and_the_learning_rate(graph: Graph, operator
         fit(graph, operators, dataclasses.replace(SMALL, lr=1e9, activation="elu"), 0)
 
 
-def test_what_cannot_be_trained_on(graph: Graph, operators: Operators) -> None:
+def test_what_cannot_be_trained_on(graph: Graph) -> None:
     assert graph.splits is not None
     with pytest.raises(DataError, match="no labels"):
-        prepare(dataclasses.replace(graph, labels=None, class_names=None), operators, SMALL, 0, torch.device("cpu"))
+        check_trainable(dataclasses.replace(graph, labels=None, class_names=None), 0)
     with pytest.raises(DataError, match="single class"):
-        prepare(dataclasses.replace(graph, class_names=np.array([b"one"])), operators, SMALL, 0, torch.device("cpu"))
+        check_trainable(dataclasses.replace(graph, class_names=np.array([b"one"])), 0)
     with pytest.raises(UsageError, match="splits 0 to 1"):
-        prepare(graph, operators, SMALL, 2, torch.device("cpu"))
+        check_trainable(graph, 2)
     without = np.where(graph.splits == 2, 0, graph.splits).astype(np.uint8)
     with pytest.raises(DataError, match="split 0 has no val nodes"):
-        prepare(dataclasses.replace(graph, splits=without), operators, SMALL, 0, torch.device("cpu"))
+        check_trainable(dataclasses.replace(graph, splits=without), 0)
 
 
 def test_devices() -> None:

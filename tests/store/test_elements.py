@@ -1,5 +1,7 @@
 """Elements: every array, CSR matrix and dictionary comes back as it was, from HDF5 and from NPZ."""
 
+import errno
+import io
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy.sparse import csr_array
 
-from cgnn_cli.errors import CorruptError
+from cgnn_cli.errors import CorruptError, ResourceError
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.elements import checksum, flatten, read_hdf5, unflatten, write_hdf5
 from tests.store.samples import ELEMENTS, sample, write
@@ -153,3 +155,65 @@ def test_checksum_does_not_depend_on_memory_order_or_byte_order(array: np.ndarra
 
 def test_checksum_does_not_depend_on_the_order_of_names() -> None:
     assert checksum(dict(reversed(ELEMENTS.items()))) == changed()
+
+
+# --- large arrays ----------------------------------------------------------------------------------------------------
+
+
+def is_a_map(array: Any) -> bool:
+    return isinstance(array, np.memmap) or (getattr(array, "base", None) is not None and is_a_map(array.base))
+
+
+def test_large_arrays_are_mapped_and_equal_to_those_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = sample()
+    monkeypatch.setattr("cgnn_cli.store.elements.MAPPED_FROM", 16)
+    mapped = files.read(write(Path("mapped.h5"), read))
+    assert mapped.header == read.header
+    assert_same(mapped.elements, ELEMENTS)
+    flat = flatten(mapped.elements, pack=False)
+    of_the_file = {path: array for path, array in flat.items() if not path.endswith("/shape")}
+    large = {path for path, array in of_the_file.items() if array.nbytes >= 16 and array.dtype.kind in "biuf"}
+    assert large and large == {path for path, array in of_the_file.items() if is_a_map(array)}
+    with h5py.File("mapped.h5") as file:  # as any reader of HDF5 sees them
+        assert_same(read_hdf5(file), ELEMENTS)
+
+
+def test_what_is_done_to_a_mapped_array_stays_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cgnn_cli.store.elements.MAPPED_FROM", 16)
+    path = write(Path("mapped.h5"), sample(elements={"x": np.arange(100.0)}))
+    array = files.read(path).elements["x"]
+    assert is_a_map(array) and array.ctypes.data % 4096 == 0
+    array[:] = 0
+    assert (files.read(path).elements["x"] == np.arange(100.0)).all()
+
+
+def test_mapped_arrays_take_no_memory_by_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(Path("large.h5"), sample(elements={"x": np.zeros(1 << 16)}))
+    monkeypatch.setattr("cgnn_cli.resources.allowed_memory", lambda: 1 << 16)
+    with pytest.raises(ResourceError, match="may be used"):
+        files.read(path)
+    monkeypatch.setattr("cgnn_cli.store.elements.MAPPED_FROM", 1 << 19)
+    files.read(write(Path("mapped.h5"), sample(elements={"x": np.zeros(1 << 16)})))
+
+
+@pytest.mark.parametrize("place", ["write", "flush", "seek"])
+def test_a_disk_that_fails_is_an_error_and_nothing_worse(place: str) -> None:
+    class Full(io.BytesIO):
+        """A file that takes 3,000 bytes."""
+
+        def write(self, data: Any) -> int:
+            if self.tell() + len(data) > 3000:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return super().write(data)
+
+    class Broken(io.BytesIO):
+        def flush(self) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+    class Pipe(io.BytesIO):
+        def seek(self, place: int, whence: int = 0) -> int:
+            raise OSError(errno.ESPIPE, "Illegal seek")
+
+    file = {"write": Full, "flush": Broken, "seek": Pipe}[place]()
+    with pytest.raises(OSError, match=r"No space|Input/output|Illegal seek"):
+        files.write_h5_to(file, sample())

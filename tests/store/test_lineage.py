@@ -133,3 +133,5 @@ def test_an_artifact_is_opened_by_its_key_or_any_file(store: Store) -> None:
             open_artifact(store, missing)
     with pytest.raises(UpstreamError, match="neither a file nor a key"):
         open_artifact(store, "zzz")
+    with pytest.raises(UpstreamError, match="no artifact is named"):
+        open_artifact(store, "")

@@ -1,6 +1,7 @@
 """Packs are not trusted: whatever is wrong with one, nothing of it reaches the store."""
 
 import dataclasses
+import errno
 import hashlib
 import io
 import json
@@ -89,6 +90,19 @@ def test_a_pack_has_the_bytes_that_0_1_0_wrote(tmp_path: Path) -> None:
     assert header is not None
     pack(store, [("eval", header.key)], Path("golden.tar"), with_origin=True)
     assert file_sha256(Path("golden.tar")) == "212d6c5de4e620edc5ef1d0b05286eb6e6696dd86646aa3c25c9dd01fe1c4c63"
+
+
+def test_a_full_disk_of_temporary_files_is_named(
+    cgnn: FrontDoor, packed: Members, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = cgnn.ok("rewire", "--dataset", "demo", "--store", "packing", "--json").json["key"]
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "write_h5_to", full)
+    message = cgnn.fails(7, "cache", "pack", key, "--output", "out.tar", "--store", "packing")
+    assert "temporary files" in message and "TMPDIR" in message and not Path("out.tar").exists()
 
 
 def test_the_good_pack_is_good(cgnn: FrontDoor, packed: Members) -> None:

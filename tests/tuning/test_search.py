@@ -41,7 +41,7 @@ def tuned(best: Run, with_weights: list[float] | None, without: list[float]) -> 
         ([0.70, 0.72, 0.71, 0.70], [0.80, 0.81, 0.82, 0.80], "; they harm"),
         ([0.80, 0.70, 0.82, 0.71], [0.70, 0.80, 0.71, 0.80], "; not clear of chance"),
         ([0.80], [0.70], "+10.00 points on validation over 1 split; not clear of chance"),
-        ([0.80, 0.81], [0.80, 0.81], "+0.00 ± 0.00 points on validation over 2 splits; not clear of chance"),
+        ([0.80, 0.81], [0.80, 0.81], ": 0.00 ± 0.00 points on validation over 2 splits; not clear of chance"),
     ],
 )
 def test_a_gain_is_one_only_where_the_corrected_test_shows_it(

@@ -6,6 +6,7 @@ import pytest
 
 from cgnn_cli.configs import Facts, TrainConfig
 from cgnn_cli.execution.results import Run
+from cgnn_cli.models.model_table import MODELS
 from cgnn_cli.settings import Settings
 from cgnn_cli.tuning.search import describe_point, propose
 from cgnn_cli.tuning.variation import MODEL, Space, identity, is_weighted, unweighted_twin
@@ -82,8 +83,24 @@ def test_what_is_fixed_stays_in_every_configuration() -> None:
         assert {path: point[path] for path in fixed} == fixed
 
 
+@pytest.mark.parametrize("model", MODELS)
+@BOTH
+def test_any_model_that_is_named_has_starts_and_variations_of_its_own(model: str, has_features: bool) -> None:
+    space = Space(1000, has_features, {MODEL: model})
+    runs = done(space)
+    points = [run.settings for run in runs]
+    assert points and len({identity(point) for point in points}) == len(points)
+    if MODELS[model].learns:
+        found = propose(space, runs, 6, random.Random(0))
+        assert len(found) == 6
+        points += [point for _, point in found]
+    for point in points:
+        check(point, has_features=has_features)
+        assert point[MODEL] == model
+
+
 def test_a_fixed_setting_that_no_start_can_have_leaves_none() -> None:
-    assert not list(Space(1000, True, {MODEL: "gat"}).starts())
+    assert not list(Space(1000, True, {MODEL: "absorption", "train.label_walk": True}).starts())
 
 
 def test_the_twin_differs_in_its_weights_alone() -> None:

@@ -21,6 +21,7 @@ from cgnn_cli.datasets.files.text_files import line_blocks
 from cgnn_cli.datasets.wording import one_line
 from cgnn_cli.errors import DataError
 
+NO_FRACTION = re.compile(r"(?<![0-9]),|,(?![0-9])")  # a comma that stands elsewhere than between digits
 DELIMITERS = ("\t", ",", ";")
 HEAD_SIGNS, NO_SIGN = "#%", "none"
 SAMPLE_LINES = 100
@@ -122,12 +123,20 @@ def _row_in_disguise(comment: str, delimiter: str | None, width: int) -> list[st
 
 
 def find_delimiter(sample: list[str]) -> str | None:
-    """The first of tab, comma and semicolon that most lines hold outside of quotes; else None, which is whitespace."""
+    """The first of tab, comma and semicolon that most lines hold outside of quotes; else None, which is whitespace.
+
+    Semicolons, where all lines hold as many, and commas are those of decimal fractions: each stands between digits, and
+    some line has none, or lines have fewer of them.
+    """
     bare = [QUOTED_FIELD.sub("", line) for line in sample]
-    for delimiter in DELIMITERS:
-        if 2 * sum(delimiter in line for line in bare) > len(sample):
-            return delimiter
-    return None
+    held = [delimiter for delimiter in DELIMITERS if 2 * sum(delimiter in line for line in bare) > len(sample)]
+    commas, semicolons = ({line.count(mark) for line in bare} for mark in ",;")
+    are_fractions = not any(NO_FRACTION.search(line) for line in bare) and (
+        len(commas) > 1 or max(commas) < max(semicolons)
+    )
+    if held[:1] == [","] and ";" in held and len(semicolons) == 1 and are_fractions:
+        return ";"
+    return next(iter(held), None)
 
 
 def _is_plain(content: bytes, delimiter: str | None) -> bool:

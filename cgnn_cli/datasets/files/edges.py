@@ -238,6 +238,9 @@ def _array_weights(weight: np.ndarray, faults: Faults) -> np.ndarray:
 
 
 def _checked_weights(weight: np.ndarray, faults: Faults, show: Callable[[int], object]) -> np.ndarray:
-    reason = f"is not a number {WEIGHT_RANGE}"
-    faults.add("without a usable weight", ~usable_weights(weight), lambda row: f"the weight {show(row)} {reason}")
+    def reason(row: int) -> str:
+        shown = str(show(row))
+        return f"the weight {shown} is not a number {WEIGHT_RANGE}" + (", with a decimal point" if "," in shown else "")
+
+    faults.add("without a usable weight", ~usable_weights(weight), reason)
     return weight

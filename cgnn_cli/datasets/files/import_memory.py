@@ -11,9 +11,10 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+from scipy.sparse import issparse
 
 from cgnn_cli import estimates
 from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC
@@ -21,12 +22,14 @@ from cgnn_cli.datasets.files.delimited import SAMPLE_LINES, find_delimiter, spli
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.tables import PARQUET_MAGIC
 from cgnn_cli.datasets.files.text_files import GZIP_MAGIC
+from cgnn_cli.graph import Graph
 
 PARSED = 4  # copies of a text while it becomes columns
 JOINED, PLACED = 120, 40  # of an edge, while it becomes an entry of the adjacency matrix, and afterwards
 VALUE, PLACED_VALUE = 12, 20  # of a value of a node: its place in the text and a float64, later in the nodes' order
 ID, ID_AGAIN = 215, 135  # of a different id in the edges, and in a file of nodes
 NODES_AN_EDGE = 0.4  # where no file has a row for each node; from none to one an edge is a factor of 1.6
+POINTER = 8  # of an end of an edge of an earlier graph, beside its text
 BLOCK, UNPACKED = 1 << 16, 1 << 22
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -44,16 +47,35 @@ class Size:
         return self.rows * self.columns
 
 
-def import_memory(options: ImportOptions) -> int:
-    """The peak of an import; at least what a process takes by itself."""
+def import_memory(options: ImportOptions, before: Graph | None = None) -> int:
+    """The peak of an import, or of an update of an earlier graph; at least what a process takes by itself."""
     edges = size_of(options.edges)
     given = [size_of(path) for path in (options.features, options.labels, options.splits) if path is not None]
     nodes = max((size.rows for size in given), default=NODES_AN_EDGE * edges.rows)
     text, values = sum(size.text for size in given), sum(size.values for size in given)
-    held = edges.text + text + (ID + ID_AGAIN * bool(given)) * nodes
-    parsing = PARSED * max([edges.text, *(edges.text + size.text for size in given)])
-    joining, placing = JOINED * edges.rows + VALUE * values, PLACED * edges.rows + PLACED_VALUE * values
+    rows, loaded, again = edges.rows, 0, bool(given)
+    if before is not None:
+        rows, nodes, again = rows + before.adjacency.nnz, nodes + before.node_count, True
+        values += 0 if before.features is None else before.features.size
+        loaded = sum(map(_bytes_of, before.to_elements().values()))
+        text += before.adjacency.nnz * 2 * (POINTER + _id_length(before))
+    held = edges.text + text + loaded + (ID + ID_AGAIN * again) * nodes
+    parsing = PARSED * max([edges.text, *(edges.text + size.text for size in given)]) + loaded
+    joining, placing = JOINED * rows + VALUE * values, PLACED * rows + PLACED_VALUE * values
     return max(estimates.LEAST, int(max(parsing, held + max(joining, placing))) + estimates.SMALL)
+
+
+def _bytes_of(element: Any) -> int:
+    """Of an array, or of a sparse matrix."""
+    parts = (element.data, element.indices, element.indptr) if issparse(element) else (element,)
+    return sum(int(part.nbytes) for part in parts)
+
+
+def _id_length(graph: Graph) -> float:
+    """Bytes of an id on average, as text."""
+    if graph.node_ids is None:
+        return len(str(graph.node_count))
+    return sum(map(len, graph.node_ids.tolist())) / graph.node_count
 
 
 def size_of(path: Path | None) -> Size:

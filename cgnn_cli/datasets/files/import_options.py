@@ -28,7 +28,7 @@ class ImportOptions(StageConfig):
     features: Path | None = option(None, "CSV or Parquet with an id column, .npy, or sparse .npz.", panel=FILES)
     labels: Path | None = option(None, "CSV or Parquet of id,label, or .npy with -1 for unknown.", panel=FILES)
     splits: Path | None = option(
-        None, "CSV or Parquet of id and one train/val/test column a split, or .npz masks.", panel=FILES
+        None, "CSV or Parquet of id and one train/val/test column per split, or .npz masks.", panel=FILES
     )
     source_column: str | None = option(
         None, "Where edges start: name, or number from 1.", panel=COLUMNS, shown="by title"

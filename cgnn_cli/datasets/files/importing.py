@@ -6,25 +6,27 @@ Tables name their nodes; the rows and numbers of arrays are nodes 0..N-1. Kinds 
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli.configs import FEATURE_NAMES
 from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.node_values import NodeColumns, NodeValues, read_features, read_labels
 from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, place_times
+from cgnn_cli.datasets.files.split_rule import RULE, TIMELESS, SplitRule
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
-from cgnn_cli.datasets.files.times import first_times, parse_moment
-from cgnn_cli.datasets.files.updating import no_edges, with_edges_before, with_features_before, with_labels_before
-from cgnn_cli.datasets.splits import (
-    DEFAULT_RATIO,
-    DEFAULT_VALIDATION,
-    parse_ratio,
-    per_class_splits,
-    ratio_splits,
-    thin_classes,
-    time_splits,
+from cgnn_cli.datasets.files.times import first_times
+from cgnn_cli.datasets.files.updating import (
+    WEIGHTED,
+    joined_times,
+    keep_splits,
+    no_edges,
+    with_edges_before,
+    with_features_before,
+    with_labels_before,
 )
+from cgnn_cli.datasets.splits import thin_classes
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import Graph, byte_strings
 from cgnn_cli.resources import allowed_memory, check_memory
@@ -39,31 +41,38 @@ COMBINED = {
 }
 
 
-def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
+def import_graph(options: ImportOptions, before: Graph | None = None, *, keep_parts: bool = True) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how.
 
-    before: an earlier graph, to which the files add.
+    before: an earlier graph, to which the files add; its nodes keep their parts of the splits, unless others are asked.
     """
-    check_memory("the import", import_memory(options), allowed_memory(), RELIEF)
+    check_memory("the import", import_memory(options, before), allowed_memory(), RELIEF)
     reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
-    edges, labels, features = _read_files(options, reading, before)
+    asked = SplitRule.of(options)
+    kept = SplitRule.kept(before) if before is not None and keep_parts and asked == SplitRule() else None
+    rule = kept or asked
+    edges, labels, features = _read_files(options, rule, reading, before)
     combine: str | None = options.combine
     earlier: list[str] = []
     if before is not None:
         labels = with_labels_before(before, labels, reading)
-        features = with_features_before(before, features, edges)
+        features = with_features_before(before, features, edges, reading)
         combine, earlier = "sum" if combine == "count" else combine, before.ids().tolist()
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None], earlier)
     source, target = nodes.positions(edges.source), nodes.positions(edges.target)
     adjacency = _adjacency(source, target, edges, nodes.count, combine, reading)
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
-    splits = None
+    splits = times = None
     if labels is not None and codes is not None:
-        time = None
-        if options.train_before is not None:
-            own, first = place_times(labels, nodes), edges.time
-            time = own if first is None else first_times(source, target, first, nodes.count)
-        splits = _make_splits(options, codes, class_names or [], nodes, reading, time)
+        if rule.train_before is not None:
+            first = None if edges.time is None else first_times(source, target, edges.time, nodes.count)
+            times = joined_times(before, nodes, place_times(labels, nodes), first)
+        if before is not None and kept is not None:
+            splits = keep_splits(before, nodes, codes, kept, times, reading)
+        else:
+            splits = _make_splits(options, rule, codes, class_names or [], nodes, reading, times)
+            if before is not None and before.splits is not None:
+                reading.notes.append("the splits are made anew, as the options say: nodes may change their part")
         reading.warnings += thin_classes(splits, codes, class_names or [])
     graph = Graph(
         adjacency=adjacency,
@@ -72,12 +81,16 @@ def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
         class_names=None if class_names is None else byte_strings(class_names),
         node_ids=None if nodes.names is None else byte_strings(nodes.names),
         splits=splits,
+        times=times,
     )
     graph.summary.update(
         edge_counts(len(source), adjacency),
         unlabelled=graph.node_count if codes is None else int((codes < 0).sum()),
         comment_lines=reading.comment_lines,
         **({"dropped": reading.dropped} if reading.dropped else {}),
+        **({WEIGHTED: True} if edges.weight is not None or combine == "count" else {}),
+        **({RULE: rule.told()} if splits is not None else {}),
+        **({FEATURE_NAMES: features.names} if features is not None and features.names else {}),
         notes=list(dict.fromkeys(reading.notes)),
         **({"warnings": reading.warnings} if reading.warnings else {}),
     )
@@ -85,20 +98,19 @@ def import_graph(options: ImportOptions, before: Graph | None = None) -> Graph:
 
 
 def _read_files(
-    options: ImportOptions, reading: Reading, before: Graph | None
+    options: ImportOptions, rule: SplitRule, reading: Reading, before: Graph | None
 ) -> tuple[EdgeList, NodeValues | None, NodeValues | None]:
     """Edges, labels and features as they are in the files."""
+    time = options.time_column or rule.time_column
     columns_of_edges = EdgeColumns(
-        options.source_column, options.target_column, options.weight_column, options.time_column, options.train_before
+        options.source_column, options.target_column, options.weight_column, time, rule.train_before
     )
     edges = no_edges() if options.edges is None else read_edges(options.edges, columns_of_edges, reading)
     if options.relabel:
         edges = relabelled(edges)
     if before is not None:
-        edges = with_edges_before(before, edges, counted=options.combine == "count")
-    columns = NodeColumns(
-        options.id_column, options.label_column, options.feature_columns, options.time_column, options.train_before
-    )
+        edges = with_edges_before(before, edges, options.combine)
+    columns = NodeColumns(options.id_column, options.label_column, options.feature_columns, time, rule.train_before)
     labels = None
     if options.labels is not None:
         labels = read_labels(options.labels, edges, columns, reading, options.unknown_label or ())
@@ -146,28 +158,23 @@ def _adjacency(
 
 def _make_splits(
     options: ImportOptions,
+    rule: SplitRule,
     labels: np.ndarray,
     class_names: list[str],
     nodes: Nodes,
     reading: Reading,
     time: np.ndarray | None,
 ) -> np.ndarray:
-    count, seed = options.split_count, options.split_seed
+    """Splits from a file, or drawn by a rule."""
     if options.splits is not None:
         splits = read_splits(options.splits, nodes, reading, options.id_column)
         check_splits(splits, labels, options.splits, nodes.names)
         return splits
-    if options.per_class is not None:
-        val = DEFAULT_VALIDATION if options.val is None else options.val
-        return per_class_splits(labels, options.per_class, val, count, seed, class_names=class_names)
-    ratio = DEFAULT_RATIO if options.split_ratio is None else parse_ratio(options.split_ratio)
-    if time is not None and options.train_before is not None:
-        before = parse_moment("--train-before", options.train_before)
-        start = before if options.test_from is None else parse_moment("--test-from", options.test_from)
-        if lost := int(((labels >= 0) & np.isnan(time)).sum()):
-            reading.warnings.append(f"{lost:,} labelled node(s) have no time, and are in no split")
-        return time_splits(labels, time, before, start, ratio, count, seed)
-    if options.split_ratio is None:
+    splits = rule.draw(labels, class_names, time)
+    if time is not None and (lost := int(((labels >= 0) & np.isnan(time)).sum())):
+        reading.warnings.append(f"{lost:,} {TIMELESS}")
+    if rule.per_class is None and time is None and rule.split_ratio is None:
+        count = rule.split_count
         used = f"{count} random splits of 48/32/20 are used" if count != 1 else "1 random split of 48/32/20 is used"
         reading.notes.append(f"no split option given: {used}")
-    return ratio_splits(labels, ratio, count, seed)
+    return splits

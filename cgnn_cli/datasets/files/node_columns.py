@@ -52,6 +52,10 @@ def choose_id(table: Table, asked: str | None, known: Known) -> int:
     if counted and any(not _is_weak(titles[place]) for place in named[1:]):
         named = named[1:]  # the index that pandas writes
     found = [place for place in named or [0] if _has_any(table, place, known)]
+    if not named and found and _counts_rows(table):  # numbers of rows, or of nodes
+        rivals = [place for place in range(1, len(table.columns)) if _has_each_once(table, place, known)]
+        if titles or rivals:
+            raise _doubt(table, [0, *rivals], "node id", ID)
     if len(found) == 1:
         return found[0]
     if len(found) > 1:
@@ -148,6 +152,12 @@ def _has_any(table: Table, column: int, known: Known) -> bool:
     return any(known(field) for field in table.columns[column][:SAMPLE_IDS]) or (
         table.row_count > SAMPLE_IDS and any(map(known, table.columns[column].encoded[1]))
     )
+
+
+def _has_each_once(table: Table, column: int, known: Known) -> bool:
+    """Whether a column may be the id for what is in it: nodes of the edges, each in one row."""
+    names = table.columns[column].encoded[1]
+    return len(names) == table.row_count and all(map(known, names))
 
 
 def _doubt(table: Table, columns: list[int], what: str, flag: str) -> DataError:

@@ -33,18 +33,23 @@ from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.resources import check_reading
 
+MOST_NAMES = 10_000  # titles of columns that are kept
 NO_LABELS = frozenset({"-1", "?", "na", "n/a", "nan", "none", "null", "unk", "unknown", "unlabelled", "unlabeled"})
 
 
 @dataclass(frozen=True)
 class NodeValues:
-    """A value a row, with the table that names the node of each row; without a table, row i is node i."""
+    """A value a row, with the table that names the node of each row; without a table, row i is node i.
+
+    names: the titles of the columns of features, where all have one of their own.
+    """
 
     path: Path
     values: Any
     table: Table | None = None
     id_column: int = 0
     time: np.ndarray | None = None
+    names: list[str] | None = None
 
     @property
     def ids(self) -> Column | None:
@@ -100,7 +105,9 @@ def read_features(
     _make_finite(NodeValues(path, array, table), np.arange(len(array))[:, np.newaxis], impute, notes)
     told = ", ".join(map(table.name, columns[:5])) + (", ..." if len(columns) > 5 else "")
     notes.append(f"features: {table.name(ids)} and {len(columns)} column(s), {told}; {table.row_count:,} rows")
-    return NodeValues(path, narrow(array), table, ids)
+    titles = [table.header[column] for column in columns] if table.header else []
+    are_names = all(titles) and len(set(titles)) == len(columns) <= MOST_NAMES
+    return NodeValues(path, narrow(array), table, ids, names=titles if are_names else None)
 
 
 def _valid_rows(

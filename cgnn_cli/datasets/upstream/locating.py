@@ -23,6 +23,8 @@ SCHEMES = ("http://", "https://")
 class Listener(Protocol):
     """Who is told about notes, warnings and progress."""
 
+    def begins(self, what: str) -> None: ...
+
     def note(self, message: str) -> None: ...
 
     def warn(self, message: str) -> None: ...
@@ -32,6 +34,8 @@ class Listener(Protocol):
 
 class Nobody:
     """A listener that keeps silent."""
+
+    def begins(self, what: str) -> None: ...
 
     def note(self, message: str) -> None: ...
 

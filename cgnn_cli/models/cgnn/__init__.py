@@ -18,15 +18,15 @@ class CgnnConfig(TwoWayOptions, SteppingOptions, SimilarityOptions, SamplingOpti
 
     aggregation: Literal["auto", "mean", "weighted-mean", "sym", "sym-out"] = option(
         "auto",
-        "cgnn: how messages are normalised. mean is the paper's: divided by the number of neighbours. "
+        "How messages are normalised. mean is the paper's: divided by the number of neighbours. "
         "weighted-mean: by the sum of their weights. auto: weighted-mean with --proximity affinity or neighbours, "
         "mean otherwise.",
     )
-    combine: Literal["mean", "sum"] = option("mean", "cgnn: mean: s*self + (1-s)*messages. sum: self + messages.")
-    self_share: float = option(1 / 3, "cgnn: the share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
+    combine: Literal["mean", "sum"] = option("mean", "mean: s*self + (1-s)*messages. sum: self + messages.")
+    self_share: float = option(1 / 3, "The share s of the node itself in `--combine mean`.", minimum=0, maximum=1)
     propagation: Literal["layers", "ppr"] = option(
         "layers",
-        "cgnn: layers: the paper's. ppr: an MLP, then steps of personalised PageRank over the weighted edges.",
+        "layers: the paper's. ppr: an MLP, then steps of personalised PageRank over the weighted edges.",
     )
 
     def resolved(self, facts: Facts) -> Self:

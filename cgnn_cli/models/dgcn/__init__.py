@@ -16,8 +16,8 @@ class DgcnConfig(StackOptions):
     widening = 3
 
     dgcn_degree: Literal["paper", "swapped"] = option(
-        "paper", "dgcn: which degrees divide the second-order edges; swapped: as in a published code."
+        "paper", "Which degrees divide the second-order edges; swapped: as in a published code."
     )
     dgcn_max_degree: int = option(
-        0, "dgcn: nodes with more neighbours than this join none of them with each other; 0: no limit.", minimum=0
+        0, "Nodes with more neighbours than this join none of them with each other; 0: no limit.", minimum=0
     )

@@ -18,15 +18,13 @@ class DigclConfig(ActivationOption):
     widening = 2
     share_in_use = 2 / len(GRID)
 
-    pretrain_epochs: int = option(300, "digcl: epochs of contrastive training before the classifier's.", minimum=1)
-    pacing: Literal["linear", "exp", "log"] = option("linear", "digcl: how the second view moves towards the first.")
-    temperature: float = option(0.4, "digcl: temperature of the contrastive loss.", above=0)
-    mask_first: float = option(0.3, "digcl: share of features hidden in the first view.", minimum=0, maximum=0.99)
-    mask_second: float = option(0.4, "digcl: share of features hidden in the second view.", minimum=0, maximum=0.99)
-    projection: int = option(64, "digcl: width of the projection that the loss sees.", minimum=1)
-    anchors: int = option(
-        0, "digcl: random nodes that are compared in a step; 0: all, which takes time of N x N.", minimum=0
-    )
+    pretrain_epochs: int = option(300, "Epochs of contrastive training before the classifier's.", minimum=1)
+    pacing: Literal["linear", "exp", "log"] = option("linear", "How the second view moves towards the first.")
+    temperature: float = option(0.4, "Temperature of the contrastive loss.", above=0)
+    mask_first: float = option(0.3, "Share of features hidden in the first view.", minimum=0, maximum=0.99)
+    mask_second: float = option(0.4, "Share of features hidden in the second view.", minimum=0, maximum=0.99)
+    projection: int = option(64, "Width of the projection that the loss sees.", minimum=1)
+    anchors: int = option(0, "Random nodes that are compared in a step; 0: all, which takes time of N x N.", minimum=0)
 
     def numbers_a_node(self) -> int:
         """The loss sees both views through the projection, with its gradient; or a few anchors, which count nothing."""

@@ -21,7 +21,7 @@ class DirgnnConfig(TwoWayOptions, AttentionOptions, SimilarityOptions, SamplingO
     operator = "directed"
     directions = BOTH_FIRST
 
-    variant: Literal["sage", "gcn", "gat"] = option("sage", "dirgnn: which layer is made directional.")
+    variant: Literal["sage", "gcn", "gat"] = option("sage", "Which layer is made directional.")
 
     @property
     def widening(self) -> int:

@@ -13,7 +13,7 @@ class DuplexConfig(HeadOptions, PerceptronOptions):
     directions = BOTH_OR_UNDIRECTED
 
     fusion_layer: int = option(
-        2, "duplex: the layer, from 1, in which amplitude and phase meet; beyond --layers: none.", minimum=1
+        2, "The layer, from 1, in which amplitude and phase meet; beyond --layers: none.", minimum=1
     )
 
     @property

@@ -12,7 +12,5 @@ class GcniiConfig(SimilarityOptions, PerceptronOptions):
     operator = "convolution"
     directions = UNDIRECTED_FIRST
 
-    initial_share: float = option(0.1, "gcnii: share of the first layer in every other.", minimum=0, maximum=1)
-    identity_decay: float = option(
-        0.5, "gcnii: lambda; layer l maps by (1 - b) I + b W, b = ln(lambda/l + 1).", above=0
-    )
+    initial_share: float = option(0.1, "Share of the first layer in every other.", minimum=0, maximum=1)
+    identity_decay: float = option(0.5, "Lambda: layer l maps by (1 - b) I + b W with b = ln(lambda/l + 1).", above=0)

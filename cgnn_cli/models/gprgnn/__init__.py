@@ -15,7 +15,7 @@ class GprgnnConfig(SimilarityOptions, SteppingOptions):
     directions = UNDIRECTED_FIRST
 
     gpr_start: Literal["ppr", "one-hot", "nppr", "random"] = option(
-        "ppr", "gprgnn: coefficients of the steps at the start; ppr and nppr: from --teleport; one-hot: the last step."
+        "ppr", "Coefficients of the steps at the start; ppr and nppr: from --teleport; one-hot: the last step."
     )
 
     def unread(self) -> set[str]:

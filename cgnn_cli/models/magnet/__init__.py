@@ -12,8 +12,8 @@ class MagnetConfig(DropoutOption):
     operator = "magnetic"
     directions = BOTH_OR_UNDIRECTED
 
-    charge: float = option(0.25, "magnet: q, how far a one-way edge turns the phase.", minimum=0, maximum=0.5)
-    order: int = option(1, "magnet: order of the Chebyshev polynomials.", minimum=1)
+    charge: float = option(0.25, "q, how far a one-way edge turns the phase.", minimum=0, maximum=0.5)
+    order: int = option(1, "Order of the Chebyshev polynomials.", minimum=1)
 
     @property
     def widening(self) -> int:

@@ -12,7 +12,7 @@ class MixhopConfig(SimilarityOptions, StackOptions):
     operator = "convolution"
     directions = ONE_WAY
 
-    hops: int = option(2, "mixhop: the highest power of the adjacency in a layer.", minimum=1)
+    hops: int = option(2, "The highest power of the adjacency in a layer.", minimum=1)
 
     @property
     def widening(self) -> int:

@@ -21,7 +21,7 @@ LEAST_CHANCE = 1e-12  # in logarithms
 
 @dataclass(frozen=True)
 class WalkSetting:
-    """A walk that is tried: its validation accuracy and loss, the largest residual, and what it is judged by."""
+    """A walk that is tried: its validation accuracy and loss, the largest residual, and the score it is judged by."""
 
     direction: str
     death_rate: float
@@ -73,11 +73,10 @@ def choose_walk(
     progress: Callable[[int, int, str], None],
     judged: Callable[[np.ndarray, np.ndarray], float] | None = None,
 ) -> tuple[WalkSetting, np.ndarray, list[WalkSetting]]:
-    """The setting of the highest validation accuracy, among equals of the lowest loss, the first of these.
+    """The setting of the highest validation score, among equals of the lowest loss, the first of these.
 
-    `judged` gives another figure than accuracy from the classes and probabilities of the validation nodes.
-
-    With it come its probabilities for all nodes, and all settings that were tried.
+    The score is accuracy, or what `judged` makes of the classes and probabilities of the validation nodes. With the
+    setting come its probabilities for all nodes, and all settings that were tried.
     """
     assert graph.labels is not None and graph.splits is not None
     known, validated = training_labels(graph, split), graph.splits[split] == VALIDATION

@@ -125,3 +125,31 @@ def make_labels(draw: random.Random, ids: list[str]) -> Made:
         columns.order.remove(draw.choice(["id", "label"]))
         return columns.table(None, header, clear=False)
     return columns.table(meaning, header, clear=header and known)
+
+
+def make_features(draw: random.Random, ids: list[str]) -> Made:
+    """A row for every node, or for all but one; what it means is each value under its title."""
+    nodes = draw.sample(ids, len(ids) - (draw.random() < 0.1))
+    more = {
+        "age": [str(draw.randint(18, 80)) for _ in nodes],
+        "balance": [f"{draw.uniform(0, 9):.1f}" for _ in nodes],
+        "posts": [str(draw.randint(0, 20)) for _ in nodes],
+        "rank": [str(row) for row in range(len(nodes))],
+        "f1": [f"{draw.gauss(0, 1):.3f}" for _ in nodes],
+    }
+    chosen = draw.sample(sorted(more), draw.randint(1, 4))
+    cells = {"id": nodes, **{name: more[name] for name in chosen}}
+    header, known = draw.random() < 0.75, draw.random() < 0.8
+    titles = {**{name: name for name in chosen}, "id": draw.choice(IDS) if known else draw.choice(UNKNOWN)}
+    columns = Columns(cells, titles, list(cells))
+    if draw.random() < 0.6:
+        draw.shuffle(columns.order)
+    left = [role for role in columns.order if role != "id"]
+    names = {role: role if header else str(place) for place, role in enumerate(left)}
+    meaning = {
+        (node, f"{names[role]}={float(value)}") for role in left for node, value in zip(nodes, cells[role], strict=True)
+    }
+    if header and len(left) > 1 and draw.random() < 0.1:
+        columns.order.remove("id")
+        return columns.table(None, header, clear=False)
+    return columns.table(meaning, header, clear=header and known and len(nodes) == len(ids))

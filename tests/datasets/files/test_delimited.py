@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cgnn_cli.datasets.files import delimited, text_files
-from cgnn_cli.datasets.files.delimited import DELIMITERS, QUOTED_FIELD, SPACES, split_text
+from cgnn_cli.datasets.files.delimited import SPACES, find_delimiter, split_text
 from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.errors import DataError
 
@@ -31,8 +31,7 @@ def read_by_line(text: str, sign: str | None = None) -> tuple[list[list[str]], l
     if not rows:
         return "no rows"
     sample = list(rows.values())[:100]
-    bare = [QUOTED_FIELD.sub("", row) for row in sample]
-    delimiter = next((mark for mark in DELIMITERS if 2 * sum(mark in row for row in bare) > len(sample)), None)
+    delimiter = find_delimiter(sample)
     try:
         fields = [fields_by_character(row, delimiter) for row in rows.values()]
     except ValueError:
@@ -195,3 +194,15 @@ def test_f03_any_text_is_the_same_as_character_by_character(
 ) -> None:
     monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     check_against_lines(text, sign)
+
+
+def test_the_comma_of_a_decimal_fraction_delimits_nothing() -> None:
+    rows = [("amount", "payer", "payee"), ("12,5", "a", "b"), ("0,75", "b", "c"), ("3,0", "c", "a")]
+    columns, _, _ = split_text("".join(";".join(row) + "\n" for row in rows).encode(), PATH)
+    assert list(zip(*columns, strict=True)) == rows
+    assert find_delimiter(["0;1;1,5", "1;2;2,5"]) == ";"
+    assert find_delimiter(["1;2,5", "2;1,5"]) == ","  # where both are everywhere as often, the first
+    assert find_delimiter(["1,2,a;b;c;x", "2,3,b;c;d;y"]) == ","
+    assert find_delimiter(["Last, First\tOther, One", "Other, One\tLast, First"]) == "\t"
+    assert find_delimiter(["a,b", "b;c,d", "c,a"]) == ","
+    assert find_delimiter(["a b", "b c"]) is None

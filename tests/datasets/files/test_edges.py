@@ -119,6 +119,7 @@ def test_f22_bad_weights_name_their_line(folder: Folder, weight: str) -> None:
 
 def test_bad_edges(folder: Folder) -> None:
     folder.fails("line 2: the weight 'x' is not a number", "0 1 1\n1 2 x\n", weight_column="3")
+    folder.fails("with a decimal point", "0;1;1,5\n1;2;2,5\n", weight_column="3")
     folder.fails("line 2: the node id in column 2 is empty", "0,1\n1,\n")
     folder.fails("one column", "a\nb\n")
 

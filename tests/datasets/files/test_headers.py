@@ -4,7 +4,9 @@ import random
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from cgnn_cli.datasets.files.ends import guess_ends
@@ -14,7 +16,7 @@ from cgnn_cli.datasets.files.importing import import_graph
 from cgnn_cli.datasets.files.tables import Reading, parse_table
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph
-from tests.datasets.files.made_tables import Made, make_edges, make_ids, make_labels
+from tests.datasets.files.made_tables import Made, make_edges, make_features, make_ids, make_labels
 
 TABLES = 250  # of each kind
 
@@ -62,22 +64,31 @@ def meaning_of(graph: Graph, kind: str) -> set[tuple[str, str]]:
     ids = graph.ids().tolist()
     if kind == "edges":
         return {(ids[one], ids[other]) for one, other in zip(*graph.adjacency.nonzero(), strict=True)}
+    if kind == "features":
+        assert graph.features is not None
+        titles = graph.summary.get("feature_names", [str(place) for place in range(graph.features.shape[1])])
+        rows = zip(ids, np.asarray(graph.features, dtype=np.float64).round(6).tolist(), strict=True)
+        return {(node, f"{title}={value}") for node, row in rows for title, value in zip(titles, row, strict=True)}
     assert graph.labels is not None
     names = graph.class_labels()
     return {(ids[node], names[code]) for node, code in enumerate(graph.labels.tolist()) if code >= 0}
 
 
-@pytest.mark.parametrize("kind", ["edges", "labels"])
+MAKERS = {"edges": make_edges, "labels": make_labels, "features": make_features}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
 def test_made_tables_are_read_right_or_refused(tmp_path: Path, kind: str) -> None:
     tally: Counter[str] = Counter()
     for seed in range(TABLES):
         draw = random.Random(seed)
         ids = make_ids(draw)
-        made: Made = make_edges(draw, ids) if kind == "edges" else make_labels(draw, ids)
+        made: Made = MAKERS[kind](draw, ids)
         file = made.write(tmp_path / f"{kind}.csv", draw)
         plain = tmp_path / "plain.csv"
         plain.write_text("source,target\n" + "".join(f"{a},{b}\n" for a, b in pairwise(ids)))
-        files = ImportOptions(file) if kind == "edges" else ImportOptions(plain, labels=file)
+        given: dict[str, Any] = {"edges": plain, kind: file}
+        files = ImportOptions(**given)
         refusal, found = None, None
         try:
             found = meaning_of(import_graph(files), kind)
@@ -87,5 +98,10 @@ def test_made_tables_are_read_right_or_refused(tmp_path: Path, kind: str) -> Non
             assert found == made.meaning, (seed, made)
         else:
             assert not made.clear and refusal.hint and "\n" not in refusal.message, (seed, made, refusal)
+        if refusal is None and kind == "edges" and "amount" in (made.titles or []):
+            amounts = sum(float(dict(zip(made.titles or [], row, strict=True))["amount"]) for row in made.rows)
+            weighed = import_graph(ImportOptions(file, weight_column="amount"))
+            assert float(weighed.adjacency.data.sum()) == pytest.approx(amounts)
+            assert meaning_of(weighed, kind) == made.meaning
         tally["right" if refusal is None else "refused"] += 1
     assert tally["right"] >= 0.6 * TABLES and tally["refused"] >= 0.05 * TABLES, tally

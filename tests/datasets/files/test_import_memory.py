@@ -13,6 +13,7 @@ from scipy.sparse import random_array, save_npz
 from cgnn_cli import estimates
 from cgnn_cli.datasets.files.import_memory import Size, import_memory, size_of
 from cgnn_cli.datasets.files.import_options import ImportOptions
+from cgnn_cli.graph import Graph
 from tests.front_door import FrontDoor
 
 ROWS = 20_000
@@ -63,3 +64,25 @@ def test_an_import_that_would_not_fit_is_refused_before_it_reads(cgnn: FrontDoor
     assert "the import needs about" in line and "70.0 MiB may be used" in line and "--memory-limit overrides" in line
     assert "last line" not in line and not Path(".cgnn/graph").exists()
     assert "600002" in cgnn.fails(3, "data", "import", "large", "--edges", "edges.csv", "--memory-limit", "2G")
+
+
+def test_an_update_counts_the_graph_so_far(tmp_path: Path) -> None:
+    """Its arrays, its edges as text beside the new ones, and its features: all are there at the peak."""
+    more = tmp_path / "more.csv"
+    more.write_bytes(rows_of(1000))
+    pattern = random_array((ROWS, ROWS), density=30 / ROWS, rng=np.random.default_rng(0), format="csr")
+    ids = np.array([f"account{node:09d}".encode() for node in range(ROWS)])
+    before = Graph(adjacency=pattern, node_ids=ids)
+    alone, plain = import_memory(ImportOptions(more)), import_memory(ImportOptions(more), before)
+    assert plain > alone == estimates.LEAST and plain > pattern.nnz * 2 * 16
+    features = np.zeros((ROWS, 100), dtype=np.float32)
+    featured = Graph(adjacency=pattern, node_ids=ids, features=features)
+    assert import_memory(ImportOptions(more), featured) > plain + features.nbytes
+
+
+def test_an_update_that_would_not_fit_is_refused(cgnn: FrontDoor) -> None:
+    Path("edges.csv").write_bytes(rows_of(300_000))
+    Path("more.csv").write_bytes(rows_of(100))
+    cgnn.ok("data", "import", "large", "--edges", "edges.csv", "-q")
+    line = cgnn.fails(7, "data", "update", "large", "--edges", "more.csv", "--memory-limit", "66M")
+    assert "the import needs about" in line

@@ -154,3 +154,18 @@ def test_real_brain_and_wiki_come_in_at_the_first_try(real_data: Path) -> None:
     assert brain.node_count - len(touched) == 37
     pages = import_graph(ImportOptions(wiki / "Wiki_edgelist.txt", labels=wiki / "Wiki_category.txt"))
     assert (pages.node_count, pages.class_count, pages.summary["edge_lines"]) == (2405, 17, 17981)
+
+
+def test_numbers_of_rows_are_not_taken_for_ids(folder: Folder) -> None:
+    """Where ids are 0..N-1 a first column that counts the rows fits as well: no title says which it is."""
+    square = "0,1\n1,2\n2,3\n3,0\n"
+    rows = "0,2,5.5\n1,0,4\n2,3,3\n3,1,7\n"
+    for header in ("rank,debitor,balance\n", "rank,posts,balance\n", ""):
+        hint = folder.fails("the node id may be column 1", square, features=header + rows)
+        assert "--id-column" in hint
+    folder.fails("the node id may be column 1", square, features="rank,age\n0,39\n1,72\n2,49\n3,18\n")
+    for header in ("rank,debitor,balance\n", ""):
+        chosen = folder.load(square, features=header + rows, id_column="2", feature_columns="3")
+        assert np.asarray(chosen.features).ravel().tolist() == [4, 7, 5.5, 3]
+    assert folder.load(square, features="0,9,5.5\n1,8,4\n2,7,3\n3,6,7\n").features is not None
+    assert folder.load(square, features="id,posts,balance\n" + rows).features is not None

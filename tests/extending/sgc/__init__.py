@@ -12,7 +12,7 @@ class SgcConfig(TrainConfig):
     operator = "convolution"
     directions = ("undirected", "out", "in", "both")
 
-    sgc_steps: int = option(2, "sgc: steps of propagation.", minimum=1)
+    sgc_steps: int = option(2, "Steps of propagation.", minimum=1)
 
     def numbers_a_node(self) -> int:
         return super().numbers_a_node() + 64 * self.sgc_steps

@@ -110,7 +110,12 @@ from pathlib import Path
 from cgnn_cli.datasets.graph_statistics import graph_statistics
 files = {name: Path(path) for name, path in json.loads(sys.argv[2]).items()}
 graph = import_module("cgnn_cli.datasets.upstream.readers." + sys.argv[1]).read(files)
-peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+status = Path("/proc/self/status")  # ru_maxrss has the peak of the process that started this one, too
+if status.exists():
+    own = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+else:
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+peak = max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 figures = graph_statistics(graph) if sys.argv[3:] else {}
 figures |= {"nodes": graph.node_count, "stored": graph.adjacency.nnz, "edge_lines": graph.summary.get("edge_lines")}
 print(json.dumps([peak * (1 if sys.platform == "darwin" else 1024), str(graph.features.dtype), figures]))
