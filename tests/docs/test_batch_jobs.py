@@ -31,7 +31,7 @@ def hold(watch, metrics):
         time.sleep(0.01)
 SnapshotWatch.record = hold
 """
-Start = Callable[[str], Slurm]
+Start = Callable[..., Slurm]
 
 
 def payloads(store: str) -> dict[str, str]:
