@@ -13,24 +13,14 @@ import pytest
 from tests.docs.test_docs import blocks_of
 from tests.faults.processes import artifacts_of, payload_of, run, wait_for
 from tests.faults.test_jobs import ENDLESS, epochs_in
+from tests.faults.test_resume import HOLD
 from tests.graphs import random_edges
 from tests.slurm import Job, Slurm
 
 NODES = 40
 EPOCHS = 6
 # Attempt 0 of a job waits for a signal after 3 epochs, attempt 1 after 5 more; then the training is not disturbed.
-HOLD = """
-import os, time
-from cgnn_cli.execution.snapshots import SnapshotWatch
-from cgnn_cli.signals import STOPPER
-record, left = SnapshotWatch.record, [{"0": 3, "1": 5}.get(os.environ.get("SLURM_RESTART_COUNT"), 0)]
-def hold(watch, metrics):
-    record(watch, metrics)
-    left[0] -= 1
-    while not left[0] and STOPPER.received is None:
-        time.sleep(0.01)
-SnapshotWatch.record = hold
-"""
+HELD = "import os" + HOLD.format(count='{"0": 3, "1": 5}.get(os.environ.get("SLURM_RESTART_COUNT"), 0)')
 Start = Callable[..., Slurm]
 
 
@@ -87,7 +77,7 @@ def plainly(*lines: str) -> None:
 
 
 def test_a_gpu_job_follows_a_cpu_job_and_goes_on_after_each_signal(start: Start) -> None:
-    slurm = start(HOLD)
+    slurm = start(HELD)
     slurm.shell(Path("submit.sh").read_text())
     signals: list[Callable[[Job], None]] = [slurm.time_is_short, slurm.preempt]
     for attempt, send in enumerate(signals):
