@@ -5,7 +5,7 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow clean
+.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -19,6 +19,12 @@ payments: .venv/installed
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow
+
+# the Snakefile of docs/batch-jobs.md under a Snakemake in an environment of its own, for it brings fifty packages
+snakemake: .venv/installed
+	$(PYTHON) -m venv .venv/snakemake
+	.venv/snakemake/bin/pip install --quiet --disable-pip-version-check snakemake
+	PATH="$$PATH:$(CURDIR)/.venv/snakemake/bin" $(BIN)/python -m pytest -n 0 -m slow tests/docs/test_batch_jobs.py -k snakemake
 
 # 200 trainings while their processes are killed at random; under ten minutes on two cores
 soak: .venv/installed

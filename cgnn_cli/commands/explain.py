@@ -174,7 +174,7 @@ def _reasons(reasons: Any, top: int, *, timed: bool) -> list[str | Table]:
     if not reasons.neighbours:
         return []
     if not reasons.hear:
-        return ["this model takes no messages: neighbours play no part in what it says"]
+        return ["this model takes no messages of neighbours that could be left out in turn"]
     from cgnn_cli.report.neighbourhood import points
 
     amounts = any(reason.amount not in (1, 2) and reason.edge != "none" for reason in reasons.neighbours)

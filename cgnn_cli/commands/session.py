@@ -89,10 +89,12 @@ class CommandLine:
         return Settings(self.flags, self.sets, self.file, **changes)
 
     def place(self) -> list[str]:
-        """Where this call found its data and its store, as words of another command."""
+        """Where the command line has this call find its data and its store, as words of another command."""
+        said, origins = Settings(self.flags, self.sets, self.file), ("--", *([f"{self.file}:"] if self.file else []))
         words: list[str] = []
         for name in ("data", "mirror", "offline", "accept_standin", "store"):
-            value = self.flags.get(name)
+            found = said.values[name]
+            value = found.value if found.origin.startswith(origins) else None
             words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
         return words
 

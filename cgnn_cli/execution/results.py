@@ -9,10 +9,11 @@ from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any, Literal
 
-from cgnn_cli.configs import metric_words
+from cgnn_cli.configs import CommuteConfig, metric_words
 from cgnn_cli.datasets.registry import name_of
 from cgnn_cli.errors import CgnnError, UsageError
 from cgnn_cli.pipeline import CONFIGURED, STAGES, parts_in
+from cgnn_cli.solver_table import SOLVERS
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.lineage import open_artifact, walk
@@ -234,8 +235,16 @@ def raise_if_all_failed(runs: Sequence[Run]) -> None:
 
 def merged_options(headers: dict[str, Header]) -> dict[str, Any]:
     """The options of artifacts by role, of all stages together."""
-    parts = (headers[stage].config for stage in CONFIGURED if stage in headers)
+    parts = (_unverified(headers[stage].config) for stage in CONFIGURED if stage in headers)
     return {name: value for part in parts for name, value in part.items() if name not in NOT_A_SETTING}
+
+
+def _unverified(config: dict[str, Any]) -> dict[str, Any]:
+    """A recorded configuration without what only the verification of its times reads, as their seed may be."""
+    if not config.get("verify") or config.get("solver") not in SOLVERS:
+        return config
+    read = CommuteConfig.from_dict({**config, "verify": 0}).to_dict()
+    return {name: value for name, value in config.items() if name in read}
 
 
 @dataclass

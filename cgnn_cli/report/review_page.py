@@ -76,7 +76,9 @@ def _card(number: int, reasons: Reasons) -> dict[str, Any]:
         "percent": percent(reasons.probability),
         "width": f"{100 * reasons.probability:.1f}",
         "said": printable(reasons.of_neighbours + known),
-        "words": "" if reasons.hear or not shown else "This model takes no messages: neighbours play no part.",
+        "words": ""
+        if reasons.hear or not shown
+        else "This model takes no messages of neighbours that could be left out in turn.",
         "columns": columns,
         "rows": [_row(reason, reasons.hear, amounts, timed) for reason in shown],
         "rest": f"and {counted(rest, 'further neighbour')}" if rest else "",

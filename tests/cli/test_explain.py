@@ -156,10 +156,10 @@ def test_a_model_without_weights_has_reasons_and_no_times(friends: FrontDoor) ->
 
 def test_a_model_without_messages_says_so(friends: FrontDoor) -> None:
     friends.ok("train", "--dataset", "friends", "--model", "mlp", *LEARNING, "-q")
-    assert "neighbours play no part" in friends.ok("explain", "ann", "--figure", "a.svg").out
+    assert "takes no messages of neighbours" in friends.ok("explain", "ann", "--figure", "a.svg").out
     assert all(row["adds"] is None for row in summary(friends, "ann")["reasons"]["neighbours"])
     friends.ok("run", "--dataset", "friends", "--model", "absorption", "--no-compare", "-q")
-    assert "neighbours play no part" in friends.ok("explain", "ann").out
+    assert "takes no messages of neighbours" in friends.ok("explain", "ann").out
 
 
 def test_the_run_made_last_is_taken(friends: FrontDoor) -> None:

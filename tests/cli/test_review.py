@@ -79,10 +79,10 @@ def test_only_data_of_the_users_own_is_said_to_take_decisions(accounts: FrontDoo
 def test_models_without_weights_and_without_messages(accounts: FrontDoor) -> None:
     accounts.ok("run", "--dataset", "pay", "--model", "mlp", "--split", 0, *LEARNING)
     accounts.ok("review", "--class", "ok", "--top", 2)
-    assert "neighbours play no part" in Path("review.html").read_text(encoding="utf-8")
+    assert "takes no messages of neighbours" in Path("review.html").read_text(encoding="utf-8")
     trained = accounts.ok("train", "--dataset", "pay", "--model", "gcn", "--split", 0, *LEARNING[:4], "-q").path
     accounts.ok("review", "--class", "ok", "--top", 2, "--input", trained, "--output", "b.html")
-    assert "neighbours play no part" not in Path("b.html").read_text(encoding="utf-8")
+    assert "takes no messages of neighbours" not in Path("b.html").read_text(encoding="utf-8")
 
 
 def test_refusals_are_one_line(accounts: FrontDoor) -> None:

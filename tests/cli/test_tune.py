@@ -349,8 +349,12 @@ def test_a_choice_is_compared_with_the_defaults(copy: Path, cgnn: FrontDoor) -> 
 
 
 def test_the_printed_command_uses_the_store_that_was_named(cgnn: FrontDoor) -> None:
-    values = cgnn.ok(*BASE, "--trials", 2, "--store", "own place", "--json").json
-    assert values["summary"]["command"] == "cgnn run --dataset demo --preset auto --store 'own place'"
+    """In any way that holds for one call; a variable and the file of the folder hold for the next call too."""
+    Path("own.toml").write_text('store = "own place"')
+    Path("cgnn.toml").write_text('store = "elsewhere"')
+    words = (*BASE, "--trials", 2, "--config", "own.toml", "--set", "offline=true", "--json")
+    values = cgnn.ok(*words).json
+    assert values["summary"]["command"] == "cgnn run --dataset demo --preset auto --offline --store 'own place'"
     assert Path("tuned.toml").exists() and values["artifact"] == "tuned.toml"
 
 

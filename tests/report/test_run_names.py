@@ -79,6 +79,17 @@ def test_weights_come_first_and_speak_for_themselves() -> None:
     assert labels_of(paper, wide) == ["cgnn (svd, exp)", "cgnn (svd, exp, hidden 8)"]
 
 
+def test_the_seed_of_a_verification_tells_no_runs_apart() -> None:
+    exact, verified = {"solver": "exact", "proximity": "ratio", "scale": 0.1}, {"verify": 64, "solver_seed": 1}
+    alone = make_run([0.5], model="cgnn", key="alone", commute=exact)
+    checked = make_run([0.6], model="cgnn", key="checked", commute=exact | verified)
+    assert labels_of(alone, checked) == ["cgnn (exact, ratio 0.1)", "cgnn (exact, ratio 0.1)"]
+    seeded = [
+        make_run([0.5 + seed / 10], model="cgnn", commute=SVD | {"verify": 64, "solver_seed": seed}) for seed in (0, 1)
+    ]
+    assert labels_of(*seeded) == ["cgnn (svd, exp)", "cgnn (svd, exp, solver seed 1)"], "svd reads it itself"
+
+
 def test_equal_weights_by_two_solvers_are_told_apart() -> None:
     one = make_run([0.5], model="cgnn", commute=NONE)
     other = make_run([0.6], model="cgnn", commute={"solver": "exact", "proximity": "none"})

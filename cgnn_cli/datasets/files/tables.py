@@ -113,7 +113,7 @@ class Table:
         if numbers is not None:
             return numbers
         row, field = next((row, field) for row, field in enumerate(fields) if not is_number(field))
-        hint = f"correct the value or leave the {self.unit} out"
+        hint = f"correct the value, leave the {self.unit} out, or name the columns to take with --feature-columns"
         raise DataError(f"{self.where(row)}: column {column + 1} holds {shorten(field)}, which is not a number", hint)
 
     def check_exact(self, column: int, what: str) -> None:
