@@ -184,6 +184,14 @@ class Settings:
         if searched != here:
             self.notes.append(f"the preset {self.preset} was found on {searched}, and this is {here}")
 
+    def store_root(self) -> Path:
+        """The folder of the store."""
+        root = Path(self.value("store"))
+        try:
+            return root.expanduser().absolute()
+        except (RuntimeError, FileNotFoundError) as error:
+            raise UsageError(f"the store {root} cannot be located: {error}", "give an absolute --store") from error
+
     def form(self, dataset: str) -> str:
         """The name of a dataset in the form that is asked for."""
         form = self.config("graph")

@@ -10,6 +10,7 @@ takes, from the store or by computing. Nothing here prints; numpy, scipy and tor
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -45,6 +46,7 @@ from cgnn_cli.watch import Watch
 if TYPE_CHECKING:
     from cgnn_cli.analysis.diagnosis import Diagnosis
     from cgnn_cli.analysis.explanation import Neighbourhood
+    from cgnn_cli.analysis.network_file import NetworkKind
     from cgnn_cli.analysis.node_sets import SetSteps
     from cgnn_cli.analysis.prediction import Predictions
     from cgnn_cli.analysis.reasons import Reasoning, Reasons, Review
@@ -93,6 +95,8 @@ class Workspace:
         if isinstance(self.store, str | Path):
             self.store = Store(Path(self.store).absolute())
         ASKED_LIMIT.set(self.compute.memory_limit)
+        if self.compute.deterministic:  # CUDA reads this when torch is first used
+            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
 
     @cached_property
     def runner(self) -> Runner:
@@ -106,6 +110,11 @@ class Workspace:
         """End what outlives a call: the connection to a cluster, and a cluster that was started for it."""
         if "scheduler" in self.__dict__:
             self.scheduler.engine.close()
+
+    def note(self, message: str) -> None:
+        """Tell something that belongs with a result."""
+        if self.listener is not None:
+            self.listener.note(message)
 
     def datasets(self, *, dry_run: bool = False) -> Datasets:
         """The datasets that can be named here; a dry run reads what is on disk and writes nothing."""
@@ -338,6 +347,24 @@ class Workspace:
         models = with_walks(config, checkpoint, seen, chosen)
         found = predict_classes(seen, operators, models, config, chosen, self.compute, other)
         return replace(found, met=met_before(own, other, chosen))
+
+    def network_file(self, trained: Step, kind: NetworkKind, split: int | None = None) -> bytes:
+        """The content of a file with the network of a split of a train step, the first if none is named.
+
+        kind: `state-dict`, weights with a plan, or `torch-export`, a program; both are read with torch alone.
+        """
+        known, config = list(trained.config.splits), trained.config.train
+        chosen = known[0] if split is None else split
+        if chosen not in known:
+            raise UsageError(f"--split {chosen}: the given checkpoint has only the splits {known}", "name one of them")
+        check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
+        self.runner.load_torch()
+        from cgnn_cli.analysis.network_file import network_file
+
+        self.obtain(trained)
+        graph, checkpoint = self.runner.data(trained.inputs["graph"]), self.runner.data(trained)
+        operators = self.runner.operators(trained)
+        return network_file(graph, operators, checkpoint, config, chosen, kind, trained.key)
 
     def _titled(self, step: Step) -> Graph:
         """A graph with the titles of its features as the dataset that was named has them.

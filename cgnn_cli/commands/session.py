@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from cgnn_cli.commands.console import Talker, stdout_console
 from cgnn_cli.commands.help_page import HELP_ALL, HelpCommand, HelpGroup, Page, add_page
 from cgnn_cli.commands.options import COMMON, COMPUTE_PANEL, OUTPUT_PANEL, SETTINGS_PANEL
 from cgnn_cli.configs import ComputeConfig, GraphConfig, SourceConfig, option_name
-from cgnn_cli.errors import ResourceError, UsageError
+from cgnn_cli.errors import ResourceError
 from cgnn_cli.presets.chosen import chosen_row
 from cgnn_cli.presets.lookup import AUTO
 from cgnn_cli.printable import printable, printable_json
@@ -85,7 +84,7 @@ class CommandLine:
             known = Settings(self.flags, self.sets, self.file, point=changes.get("point"))
             form, source = known.config("graph"), known.config("source")
             assert isinstance(form, GraphConfig) and isinstance(source, SourceConfig)
-            changes["row"] = chosen_row(Store(store_root(known)), known.value("dataset"), form, source)
+            changes["row"] = chosen_row(Store(known.store_root()), known.value("dataset"), form, source)
         return Settings(self.flags, self.sets, self.file, **changes)
 
     def place(self) -> list[str]:
@@ -97,15 +96,6 @@ class CommandLine:
             value = found.value if found.origin.startswith(origins) else None
             words += [option_name(name)] if value is True else [option_name(name), str(value)] if value else []
         return words
-
-
-def store_root(settings: Settings) -> Path:
-    """The folder of the store that settings name."""
-    root = Path(settings.value("store"))
-    try:
-        return root.expanduser().absolute()
-    except (RuntimeError, FileNotFoundError) as error:
-        raise UsageError(f"the store {root} cannot be located: {error}", "give an absolute --store") from error
 
 
 class Session:
@@ -131,7 +121,7 @@ class Session:
         self.talker = Talker(quiet=quiet, asked={*settings.given, *self.space})
         for note in settings.notes:
             self.talker.note(note)
-        self.store = Store(store_root(settings), warn=self.talker.warn, lock_timeout=lock_timeout)
+        self.store = Store(settings.store_root(), warn=self.talker.warn, lock_timeout=lock_timeout)
         self._clock = time.perf_counter()
 
     @cached_property
@@ -139,8 +129,6 @@ class Session:
         """What this call works in: it computes as the settings say and hears requests to stop."""
         compute, source = self.settings.config("compute"), self.settings.config("source")
         assert isinstance(compute, ComputeConfig) and isinstance(source, SourceConfig)
-        if compute.deterministic:  # CUDA reads this when torch is first used
-            os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
         return Workspace(self.store, source, compute, self.talker, STOPPER, self.talker)
 
     def close(self) -> None:

@@ -31,6 +31,7 @@ from cgnn_cli.store.store import Store
 from tests.docs.generators import generator_of
 from tests.front_door import FrontDoor
 from tests.graphs import toy_arrays
+from tests.payments import Size, make_payments, write_files
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -59,6 +60,7 @@ EXECUTED = {
     "reproduction.md": 2,
     "where-it-helps.md": 1,
     "python-api.md": 0,
+    "export.md": 3,
     "pyg.md": 0,
 }
 
@@ -73,7 +75,17 @@ SECTIONS = {
         "Nodes without internet",
         "GPU",
     ),
-    "python-api.md": ("Functions", "A workspace"),
+    "python-api.md": (
+        "From data frames to a ranking",
+        "What may be given",
+        "Times",
+        "Progress and Ctrl-C",
+        "scikit-learn",
+        "The stages",
+        "Functions",
+        "A workspace",
+    ),
+    "export.md": ("The loader", "The file", "A program of torch.export", "Which models"),
     "pyg.md": ("Example", "Directions", "AddCommuteTimes", "CGNNConv", "Conversions"),
     "cache.md": ("List, find, verify", "What cgnn touches", "Free space", "Carry artifacts to another machine"),
     "imbalance.md": (
@@ -415,11 +427,31 @@ def test_shell_scripts_are_valid_and_name_real_commands(page: str, least: int) -
             assert {word for word in words if word.startswith("--")} <= options_of(COMMANDS[name]), line
 
 
+def test_the_readme_goes_from_data_frames_to_a_ranking_in_eight_lines(
+    cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On small tables of the payments test, with a short search."""
+    size = Size(accounts=400, payments=2400, merchants=10, in_rings=40, labelled=200)
+    made = make_payments(size, 0)
+    write_files(made, Path(), np.random.default_rng(0))
+    (block,) = [block for block in blocks_of("README.md") if block.info == ["python"]]
+    assert len(block.lines) <= 8
+    monkeypatch.setenv("CGNN_TRAIN_EPOCHS", "5")
+    scope: dict[str, Any] = {}
+    exec("\n".join(block.lines).replace("trials=12", "trials=2"), scope)
+    assert "p_fraud" in capsys.readouterr().out
+    ranked = scope["model"].ranked("fraud", 100)
+    assert len(ranked) == 100 and ranked["p_fraud"].is_monotonic_decreasing
+    assert not set(ranked["id"]) & set(made.ids[made.labelled])
+    listed = cgnn.ok("predict", "--class", "fraud", "--top", 100, "--json").json["summary"]["ranked"]
+    assert [row["id"] for row in listed] == ranked["id"].tolist()
+
+
 def test_the_python_page_has_every_public_name() -> None:
     from cgnn_cli import api
 
     text = text_of("python-api.md")
-    for name in api.__all__:
+    for name in (*api.__all__, *cgnn_cli.__all__):
         assert mentions(text, name), name
 
 

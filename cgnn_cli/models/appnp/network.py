@@ -9,7 +9,8 @@ import torch
 
 from cgnn_cli.models.mlp.network import perceptron
 from cgnn_cli.models.option_groups import SteppingOptions
-from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, dropout
+from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, dropout, linear_layers
+from cgnn_cli.models.parts.layout import Layout
 from cgnn_cli.models.parts.propagate import Input, Propagator
 
 
@@ -28,6 +29,10 @@ class Propagated(Classifier):
         for _ in range(self.config.propagation_steps):
             state = (1 - teleport) * self.step(dropout(state, share, self.training)) + restart
         return Output(state, hidden)
+
+    def layout(self) -> Layout:
+        head = linear_layers("perceptron.linears", len(self.perceptron.linears), self.config.activation)
+        return Layout(head=head, operator="step", steps=self.config.propagation_steps, teleport=self.config.teleport)
 
 
 def build(operators: dict[str, Any], shape: Shape, config: SteppingOptions, device: torch.device) -> Classifier:

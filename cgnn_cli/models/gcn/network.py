@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from cgnn_cli.models.option_groups import StackOptions
 from cgnn_cli.models.parts.classifier import Classifier, Network, Shape
+from cgnn_cli.models.parts.layout import Term
 from cgnn_cli.models.parts.propagate import Input, Propagator
 
 
@@ -21,6 +22,10 @@ class ConvolutionLayer(nn.Module):
 
     def forward(self, x: Input) -> Tensor:
         return self.step.after(x, self.linear.weight) + self.bias
+
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """The same in plain terms, for the weights of a layer of some name."""
+        return (Term(f"{name}.linear.weight", "step", f"{name}.bias"),)
 
 
 def build(operators: dict[str, Any], shape: Shape, config: StackOptions, device: torch.device) -> Classifier:

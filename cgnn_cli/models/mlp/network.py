@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from cgnn_cli.models.option_groups import PerceptronOptions
-from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, activated, dropout
+from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, activated, dropout, linear_layers
+from cgnn_cli.models.parts.layout import Layout
 from cgnn_cli.models.parts.propagate import Input, multiply
 
 
@@ -29,6 +30,9 @@ class Perceptron(Classifier):
                 return Output(made, made if hidden is None else hidden)
             state = hidden = dropout(activated(made, self.config), self.config.dropout, self.training)
         raise AssertionError("a perceptron has layers")
+
+    def layout(self) -> Layout:
+        return Layout(head=linear_layers("linears", len(self.linears), self.config.activation))
 
 
 def perceptron(shape: Shape, config: PerceptronOptions) -> Perceptron:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cgnn_cli.models.option_groups import ActivationOption, StackOptions
+from cgnn_cli.models.parts.layout import Layer, Layout, Term
 from cgnn_cli.models.parts.panels import largest, unit_rows
 from cgnn_cli.models.parts.propagate import Input
 
@@ -66,6 +67,10 @@ class Classifier(nn.Module):
     def pretrain_loss(self, x: Input, epoch: int) -> Tensor:
         raise NotImplementedError
 
+    def layout(self) -> Layout | None:
+        """What it computes in plain terms, if it can be told so."""
+        return None
+
 
 class Network(Classifier):
     """Graph layers with activation, dropout and optional normalisations between them, then a head.
@@ -116,5 +121,28 @@ class Network(Classifier):
             hidden = self._drop(activated(linear(hidden), self.config))
         return Output(self.head[-1](hidden), hidden)
 
+    def layout(self) -> Layout | None:
+        """Its layers, if each of them is a sum of terms, as `terms(name)` of a layer says, and the head."""
+        if not all(hasattr(layer, "terms") for layer in self.layers):
+            return None
+        config, layers = self.config, []
+        for number, layer in enumerate(self.layers):
+            terms: tuple[Term, ...] = cast(Any, layer).terms(f"layers.{number}")
+            if not len(self.head) and number == len(self.layers) - 1:
+                layers.append(Layer(terms))
+            else:
+                norm = f"norms.{number}" if len(self.norms) else None
+                layers.append(Layer(terms, norm, config.activation, config.l2_norm))
+        head = linear_layers("head", len(self.head), config.activation)
+        return Layout(tuple(layers), config.jumping_knowledge if head else "none", head)
+
     def _drop(self, x: Tensor) -> Tensor:
         return dropout(x, self.config.dropout, self.training)
+
+
+def linear_layers(name: str, count: int, activation: str) -> tuple[Layer, ...]:
+    """Linear layers with an activation between them, in plain terms."""
+    made = (Term(f"{name}.{number}.weight", bias=f"{name}.{number}.bias") for number in range(count))
+    return tuple(
+        Layer((term,), activation=None if number == count - 1 else activation) for number, term in enumerate(made)
+    )

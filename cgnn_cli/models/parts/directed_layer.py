@@ -6,6 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from cgnn_cli.models.parts.layout import Term
 from cgnn_cli.models.parts.propagate import Input, Propagator, multiply
 
 Ways = dict[str, Propagator]
@@ -45,6 +46,17 @@ class DirectedLayer(nn.Module):
             if share:
                 terms.append(self.ways[name].after(x, _scaled(linear.weight, share)))
         return reduce(torch.add, terms).add_(bias)
+
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """The same in plain terms, for the weights of a layer of some name."""
+        shares = {"out": self.message_share * self.alpha, "in": self.message_share * (1 - self.alpha)}
+        messages = [
+            Term(f"{name}.from_{way}.weight", way, f"{name}.bias_{way}", share)
+            for way, share in shares.items()
+            if share
+        ]
+        own = [Term(f"{name}.from_self.weight", None, f"{name}.from_self.bias", self.self_share)]
+        return (*(own if self.self_share else ()), *messages)
 
 
 def _scaled(weight: Tensor, share: float) -> Tensor:

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cgnn_cli.models.parts.classifier import Classifier, Network, Shape
+from cgnn_cli.models.parts.layout import Term
 from cgnn_cli.models.parts.propagate import Input, Propagator, multiply
 from cgnn_cli.models.sage import SageConfig
 
@@ -22,6 +23,11 @@ class SageLayer(nn.Module):
     def forward(self, x: Input) -> Tensor:
         messages = self.step.after(x, self.from_neighbours.weight)
         return multiply(x, self.from_self.weight) + messages + self.from_neighbours.bias
+
+    def terms(self, name: str) -> tuple[Term, ...]:
+        """The same in plain terms, for the weights of a layer of some name."""
+        neighbours = Term(f"{name}.from_neighbours.weight", "step", f"{name}.from_neighbours.bias")
+        return Term(f"{name}.from_self.weight"), neighbours
 
 
 def build(operators: dict[str, Any], shape: Shape, config: SageConfig, device: torch.device) -> Classifier:
