@@ -50,28 +50,48 @@ class Comments(NamedTuple):
     rows: int = 0
 
 
+class Layout(NamedTuple):
+    """How a text is divided: its delimiter, None for whitespace, and the fields of a row."""
+
+    delimiter: str | None
+    width: int
+
+
 def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[list[Column], Lines, Comments]:
     """The columns of a checked text, the line of each row, counted from 1, and its comments.
 
     `sign` is what comment lines start with anywhere, `none` for no comments; without it, # or % at the head.
     """
+    _, arrays, lines, comments = split_block(content, path, sign)
+    return [Column.of(array) for array in arrays], lines, comments
+
+
+def split_block(
+    content: bytes, path: Path, sign: str | None = None, layout: Layout | None = None, *, head: bool = True
+) -> tuple[Layout, list[Any], Lines, Comments]:
+    """The same of whole lines of a text, with its layout, where that is not known yet; the columns are Arrow's.
+
+    head: whether no row stands before. Where the layout is known there may be no rows, and then there are no columns.
+    """
     import pyarrow.compute as pc
 
-    content, lines, comments, last = _keep_rows(b"\n" + content, sign)
+    content, lines, comments, last = _keep_rows(b"\n" + content, sign if sign or head else NO_SIGN)
     if not len(lines):
+        if layout is not None:
+            return layout, [], lines, Comments(comments)
         hint = "empty lines and comments do not count; quote an id that starts with #, or give --comment none"
         raise DataError(f"{path} holds no rows", hint)
     sample = [line.decode().rstrip("\n") for line in islice(io.BytesIO(content), 1, SAMPLE_LINES + 1)]
-    delimiter = find_delimiter(sample)
+    delimiter = find_delimiter(sample) if layout is None else layout.delimiter
     quoted, signed = b'"' in content, sum(content.count(f"\n{mark}".encode()) for mark in HEAD_SIGNS)
     if not _is_plain(content, delimiter):
         content = _rewrite(content, delimiter, lines, path)
-    arrays = _read_arrays(content, delimiter, len(split_row(sample[0], delimiter)), lines, path)
+    layout = layout or Layout(delimiter, len(split_row(sample[0], delimiter)))
+    arrays = _read_arrays(content, delimiter, layout.width, lines, path)
     if not quoted and any(byte in content for byte in FIRST_BYTES - {(delimiter or " ").encode()}):
         arrays = [pc.utf8_trim_whitespace(array) for array in arrays]
-    columns = [Column.of(array) for array in arrays]
-    row = None if sign else _row_in_disguise(last, delimiter, len(columns))
-    return columns, lines, Comments(comments, row, 0 if sign else signed)
+    row = None if sign or not head else _row_in_disguise(last, delimiter, layout.width)
+    return layout, arrays, lines, Comments(comments, row, 0 if sign else signed)
 
 
 def _keep_rows(content: bytes, sign: str | None) -> tuple[bytes, Lines, list[int], str]:

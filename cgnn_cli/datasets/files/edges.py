@@ -1,11 +1,11 @@
 """Edges of the user's graph from a table, an array of node numbers or a sparse matrix."""
 
 import contextlib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, rea
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.ends import choose_ends, guess_ends
 from cgnn_cli.datasets.files.headers import has_header, settle_header
+from cgnn_cli.datasets.files.ids import Coded, as_text, encode, places
 from cgnn_cli.datasets.files.invalid_rows import Faults
 from cgnn_cli.datasets.files.tables import NODE_NUMBER, Reading, Table, column_number, parse_table
 from cgnn_cli.datasets.files.times import read_times
@@ -49,10 +50,9 @@ class EdgeList:
     time: np.ndarray | None = None
 
     @cached_property
-    def names(self) -> Set[str]:
-        """The ids in text; none where both ends are numbers."""
-        texts = (ends.encoded[1] for ends in (self.source, self.target) if not isinstance(ends, np.ndarray))
-        return set().union(*texts)
+    def ends(self) -> Coded:
+        """The different ids of columns, and a code for both ends of each edge; none where the ends are numbers."""
+        return encode([ends.array for ends in (self.source, self.target) if not isinstance(ends, np.ndarray)])
 
     @cached_property
     def number_count(self) -> int:
@@ -60,9 +60,17 @@ class EdgeList:
         ends = [ends for ends in (self.source, self.target) if isinstance(ends, np.ndarray)]
         return max([self.node_count, *(int(numbers.max()) + 1 for numbers in ends)])
 
-    def has_node(self, name: str) -> bool:
-        """Whether an edge, or a matrix of edges, has the node."""
-        return name in self.names or (NODE_NUMBER.fullmatch(name) is not None and int(name) < self.number_count)
+    def has_nodes(self, names: Sequence[str] | Any) -> np.ndarray:
+        """Which ids, in a list or as Arrow has them, are nodes of an edge, or of a matrix of edges."""
+        import pyarrow as pa
+
+        if isinstance(names, list):
+            names = pa.array(names, pa.large_string())
+        found = places(names, self.ends.names) >= 0
+        if self.number_count:
+            numbers = (NODE_NUMBER.fullmatch(name) and int(name) < self.number_count for name in as_text(names).to_pylist())
+            found |= np.fromiter(map(bool, numbers), dtype=bool, count=len(names))
+        return found
 
     def keep(self, rows: np.ndarray | None) -> "EdgeList":
         """The edges of a mask; None keeps all."""

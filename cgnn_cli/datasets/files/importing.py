@@ -19,6 +19,7 @@ from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.files.times import first_times
 from cgnn_cli.datasets.files.updating import (
     WEIGHTED,
+    ids_before,
     joined_times,
     keep_splits,
     no_edges,
@@ -28,7 +29,7 @@ from cgnn_cli.datasets.files.updating import (
 )
 from cgnn_cli.datasets.splits import thin_classes
 from cgnn_cli.errors import DataError, UsageError
-from cgnn_cli.graph import Graph, byte_strings
+from cgnn_cli.graph import Graph, byte_strings, packed_strings
 from cgnn_cli.resources import allowed_memory, check_memory
 
 RELIEF = "leave out what is not needed, or use a machine with more memory"
@@ -53,13 +54,13 @@ def import_graph(options: ImportOptions, before: Graph | None = None, *, keep_pa
     rule = kept or asked
     edges, labels, features = _read_files(options, rule, reading, before)
     combine: str | None = options.combine
-    earlier: list[str] = []
+    earlier = None
     if before is not None:
         labels = with_labels_before(before, labels, reading)
         features = with_features_before(before, features, edges, reading)
-        combine, earlier = "sum" if combine == "count" else combine, before.ids().tolist()
+        combine, earlier = "sum" if combine == "count" else combine, ids_before(before)
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None], earlier)
-    source, target = nodes.positions(edges.source), nodes.positions(edges.target)
+    source, target = nodes.ends(edges)
     adjacency = _adjacency(source, target, edges, nodes.count, combine, reading)
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
     splits = times = None
@@ -79,7 +80,7 @@ def import_graph(options: ImportOptions, before: Graph | None = None, *, keep_pa
         features=None if features is None else place_features(features, nodes),
         labels=codes,
         class_names=None if class_names is None else byte_strings(class_names),
-        node_ids=None if nodes.names is None else byte_strings(nodes.names),
+        node_ids=None if nodes.names is None else packed_strings(nodes.names),
         splits=splits,
         times=times,
     )

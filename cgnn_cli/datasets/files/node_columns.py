@@ -39,7 +39,7 @@ def node_table(content: bytes, path: Path, edges: EdgeList, reading: Reading, *a
     nodes = [place for place, title in enumerate(titles) if title and names_node(title)]
     place = titles.index(asked[0]) if asked[0] in titles else number if number is not None else (nodes or [0])[0]
     named = any(column is not None and column_number(column.split(RANGE)[0]) is None for column in asked)
-    return settle_header(table, [place], reading, titled=bool(nodes), named=named, known=edges.has_node)
+    return settle_header(table, [place], reading, titled=bool(nodes), named=named, known=edges.has_nodes)
 
 
 def choose_id(table: Table, asked: str | None, known: Known) -> int:
@@ -149,15 +149,15 @@ def _counts_rows(table: Table) -> bool:
 
 
 def _has_any(table: Table, column: int, known: Known) -> bool:
-    return any(known(field) for field in table.columns[column][:SAMPLE_IDS]) or (
-        table.row_count > SAMPLE_IDS and any(map(known, table.columns[column].encoded[1]))
+    return bool(known(list(table.columns[column][:SAMPLE_IDS])).any()) or (
+        table.row_count > SAMPLE_IDS and bool(known(table.columns[column].ids.names).any())
     )
 
 
 def _has_each_once(table: Table, column: int, known: Known) -> bool:
     """Whether a column may be the id for what is in it: nodes of the edges, each in one row."""
-    names = table.columns[column].encoded[1]
-    return len(names) == table.row_count and all(map(known, names))
+    names = table.columns[column].ids.names
+    return len(names) == table.row_count and bool(known(names).all())
 
 
 def _doubt(table: Table, columns: list[int], what: str, flag: str) -> DataError:

@@ -96,7 +96,7 @@ def read_features(
         return _with_columns(NodeValues(path, narrow(array)))
     named = [part for part in (asked.features or "").split(",") if part]
     table = node_table(content, path, edges, reading, asked.id, *named)
-    ids = choose_id(table, asked.id, edges.has_node)
+    ids = choose_id(table, asked.id, edges.has_nodes)
     label = choose_label(table, asked.label, ids) if beside_labels else None
     columns = choose_features(table, asked.features, ids, label, asked.time if beside_labels else None)
     check_reading(path, NUMBER_MEMORY * table.row_count * len(columns))
@@ -168,7 +168,7 @@ def read_labels(
             raise UsageError(f"--id-column, --label-column and --unknown-label are for tables, but {path} is an array")
         return _array_labels(load_array(content, path, "biuf"), path)
     table = node_table(content, path, edges, reading, asked.id, asked.label)
-    ids = choose_id(table, asked.id, edges.has_node)
+    ids = choose_id(table, asked.id, edges.has_nodes)
     column = choose_label(table, asked.label, ids)
     if column == ids:
         raise UsageError(f"ids and labels are both column {ids + 1} of {path}", "name both columns")

@@ -129,8 +129,8 @@ class Table:
 
     def check_single_rows(self, positions: np.ndarray, ids: int = 0) -> None:
         """No node has two rows; `positions` holds the node of each, from the column `ids`."""
-        first = np.unique(positions, return_index=True)[1]
-        if len(first) < len(positions):
+        if np.bincount(positions).max(initial=0) > 1:
+            first = np.unique(positions, return_index=True)[1]
             row = int(np.setdiff1d(np.arange(len(positions)), first)[0])
             name = shorten(self.columns[ids][row])
             raise DataError(f"{self.where(row)}: node {name} has a row already", "keep one row a node")

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from cgnn_cli.configs import FEATURE_NAMES
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
+from cgnn_cli.datasets.files.ids import encode, places
 from cgnn_cli.datasets.files.node_values import NodeValues
 from cgnn_cli.datasets.files.nodes import Nodes
 from cgnn_cli.datasets.files.split_rule import RULE, TIMELESS, SplitRule
@@ -19,6 +20,15 @@ from cgnn_cli.graph import UNUSED, Graph, column_order
 
 BEFORE = Path("the graph so far")
 WEIGHTED = "weighted"  # in the summary of an import: whether it took weights, which may all be 1
+
+
+def ids_before(before: Graph) -> Any:
+    """The ids of the earlier graph, as Arrow has them."""
+    import pyarrow as pa
+
+    if before.node_ids is None:
+        return pa.array(np.arange(before.node_count))
+    return encode([pa.chunked_array([pa.array(before.node_ids, pa.binary()).cast(pa.string())])]).names
 
 
 def no_edges() -> EdgeList:
@@ -89,7 +99,7 @@ def with_features_before(
         return None
     ids = before.ids()
     if features is None:
-        if lacking := len(edges.names - set(ids.tolist())):
+        if lacking := int((places(edges.ends.names, ids_before(before)) < 0).sum()):
             message = f"{lacking:,} node(s) are new, and the graph so far has features"
             raise UsageError(message, "give theirs with --features")
         table = Table(BEFORE, [_column(ids.tolist())], range(len(ids)))
