@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cgnn_cli.datasets.files.columns import Column
+from cgnn_cli.datasets.files.places import Places
 from cgnn_cli.datasets.files.text_files import line_blocks
 from cgnn_cli.datasets.wording import one_line
 from cgnn_cli.errors import DataError
@@ -35,7 +36,7 @@ FIELD = {
 }  # quoted or bare, with the delimiter after it
 QUOTED_FIELD = re.compile(rf"(?<![^\s\t,;]){QUOTED}(?![^\s\t,;])")
 SPACED_FIELD = re.compile(rf"({QUOTED})\s+|(\S+)\s+")
-Lines = np.ndarray | range
+Lines = np.ndarray | range | Places
 
 
 class Comments(NamedTuple):
@@ -51,7 +52,7 @@ class Comments(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """How a text is divided: its delimiter, None for whitespace, and the fields of a row."""
+    """How a text is divided: its delimiter, None for whitespace, and the fields of a row, 0 if that is not known."""
 
     delimiter: str | None
     width: int
@@ -86,7 +87,8 @@ def split_block(
     quoted, signed = b'"' in content, sum(content.count(f"\n{mark}".encode()) for mark in HEAD_SIGNS)
     if not _is_plain(content, delimiter):
         content = _rewrite(content, delimiter, lines, path)
-    layout = layout or Layout(delimiter, len(split_row(sample[0], delimiter)))
+    if layout is None or not layout.width:
+        layout = Layout(delimiter, len(split_row(sample[0], delimiter)))
     arrays = _read_arrays(content, delimiter, layout.width, lines, path)
     if not quoted and any(byte in content for byte in FIRST_BYTES - {(delimiter or " ").encode()}):
         arrays = [pc.utf8_trim_whitespace(array) for array in arrays]

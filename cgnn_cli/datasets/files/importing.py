@@ -169,7 +169,7 @@ def _make_splits(
     """Splits from a file, or drawn by a rule."""
     if options.splits is not None:
         splits = read_splits(options.splits, nodes, reading, options.id_column)
-        check_splits(splits, labels, options.splits, nodes.names)
+        check_splits(splits, labels, options.splits, None if nodes.names is None else nodes.name)
         return splits
     splits = rule.draw(labels, class_names, time)
     if time is not None and (lost := int(((labels >= 0) & np.isnan(time)).sum())):

@@ -1,11 +1,9 @@
 """The columns of a table of nodes: the id, the label and the features, by their titles and by the ids of the edges."""
 
-from pathlib import Path
-
 from cgnn_cli.datasets.files.columns import is_number
 from cgnn_cli.datasets.files.edges import EdgeList
 from cgnn_cli.datasets.files.headers import Known, settle_header
-from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, column_number, parse_table
+from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, column_number
 from cgnn_cli.datasets.files.times import is_date
 from cgnn_cli.datasets.files.titles import (
     NAMES,
@@ -27,9 +25,8 @@ SAMPLE_IDS, FEW_FIELDS = 20_000, 5
 RANGE = "-"
 
 
-def node_table(content: bytes, path: Path, edges: EdgeList, reading: Reading, *asked: str | None) -> Table:
+def node_table(table: Table, edges: EdgeList, reading: Reading, *asked: str | None) -> Table:
     """A table of nodes with its header taken; `asked` are the columns that the user named, the id's first."""
-    table = parse_table(content, path, reading)
     if len(table.columns) < 2:
         raise DataError(f"{table.path} has one column, but it needs a node id and a value", IDS_HINT)
     if table.header is not None:

@@ -10,23 +10,18 @@ from scipy.sparse import coo_array, csr_array
 
 from cgnn_cli.datasets.files.archives import load_matrix
 from cgnn_cli.datasets.files.arrays import (
-    NPY_MAGIC,
     NUMBER_MEMORY,
     ZIP_MAGIC,
     load_array,
     lossless,
     narrow,
-    read_array_or_text,
 )
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList
 from cgnn_cli.datasets.files.invalid_rows import Faults
 from cgnn_cli.datasets.files.node_columns import choose_features, choose_id, choose_label, node_table
-from cgnn_cli.datasets.files.tables import (
-    LONGEST_NAME,
-    Reading,
-    Table,
-)
+from cgnn_cli.datasets.files.reading import read_array_or_table
+from cgnn_cli.datasets.files.tables import LONGEST_NAME, Reading, Table
 from cgnn_cli.datasets.files.times import read_times
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
@@ -83,19 +78,13 @@ def read_features(
 
     beside_labels: whether the label is in the same table.
     """
-    content, notes = read_array_or_text(path), reading.notes
-    if content.startswith((ZIP_MAGIC, NPY_MAGIC)) and asked.features is not None:
-        raise UsageError(f"--feature-columns is for tables, but {path} is an array", "leave it out")
-    if content.startswith(ZIP_MAGIC):
-        return _with_columns(NodeValues(path, _sparse_features(load_matrix(content, path), path, notes, impute)))
-    if content.startswith(NPY_MAGIC):
-        array = lossless(load_array(content, path, "biuf"), path)
-        if array.ndim != 2:
-            raise DataError(f"{path} has shape {array.shape}, but features are nodes x features", "save a 2-d array")
-        _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
-        return _with_columns(NodeValues(path, narrow(array)))
+    content, notes = read_array_or_table(path, reading), reading.notes
+    if not isinstance(content, Table):
+        if asked.features is not None:
+            raise UsageError(f"--feature-columns is for tables, but {path} is an array", "leave it out")
+        return _array_features(content, path, notes, impute)
     named = [part for part in (asked.features or "").split(",") if part]
-    table = node_table(content, path, edges, reading, asked.id, *named)
+    table = node_table(content, edges, reading, asked.id, *named)
     ids = choose_id(table, asked.id, edges.has_nodes)
     label = choose_label(table, asked.label, ids) if beside_labels else None
     columns = choose_features(table, asked.features, ids, label, asked.time if beside_labels else None)
@@ -141,6 +130,16 @@ def _make_finite(features: NodeValues, rows: np.ndarray, impute: Literal["zero"]
     )
 
 
+def _array_features(content: bytes, path: Path, notes: list[str], impute: Literal["zero"] | None) -> NodeValues:
+    if content.startswith(ZIP_MAGIC):
+        return _with_columns(NodeValues(path, _sparse_features(load_matrix(content, path), path, notes, impute)))
+    array = lossless(load_array(content, path, "biuf"), path)
+    if array.ndim != 2:
+        raise DataError(f"{path} has shape {array.shape}, but features are nodes x features", "save a 2-d array")
+    _make_finite(NodeValues(path, array), np.arange(len(array))[:, np.newaxis], impute, notes)
+    return _with_columns(NodeValues(path, narrow(array)))
+
+
 def _sparse_features(matrix: coo_array, path: Path, notes: list[str], impute: Literal["zero"] | None) -> csr_array:
     values = lossless(matrix.data, path)
     _make_finite(NodeValues(path, values), matrix.coords[0], impute, notes)
@@ -159,15 +158,15 @@ def read_labels(
     path: Path, edges: EdgeList, asked: NodeColumns, reading: Reading, unknown: Sequence[str] = ()
 ) -> NodeValues:
     """Labels as class names, empty where there is no label; `unknown` are labels that mean none."""
-    content = read_array_or_text(path)
-    if content.startswith(ZIP_MAGIC):
-        hint = "save the array of labels with numpy.save"
-        raise DataError(f"{path} is an .npz file, but labels are CSV or .npy", hint)
-    if content.startswith(NPY_MAGIC):
+    content = read_array_or_table(path, reading)
+    if not isinstance(content, Table):
+        if content.startswith(ZIP_MAGIC):
+            hint = "save the array of labels with numpy.save"
+            raise DataError(f"{path} is an .npz file, but labels are CSV or .npy", hint)
         if any((asked.id, asked.label, unknown)):
             raise UsageError(f"--id-column, --label-column and --unknown-label are for tables, but {path} is an array")
         return _array_labels(load_array(content, path, "biuf"), path)
-    table = node_table(content, path, edges, reading, asked.id, asked.label)
+    table = node_table(content, edges, reading, asked.id, asked.label)
     ids = choose_id(table, asked.id, edges.has_nodes)
     column = choose_label(table, asked.label, ids)
     if column == ids:

@@ -38,7 +38,8 @@ class Nodes:
         """The positions of the sources and the targets of edges."""
         table, codes = self.places(edges.ends.names), iter(edges.ends.codes)
         source, target = (
-            ends if isinstance(ends, np.ndarray) else lookup(table, next(codes)) for ends in (edges.source, edges.target)
+            ends if isinstance(ends, np.ndarray) else lookup(table, next(codes))
+            for ends in (edges.source, edges.target)
         )
         return source, target
 

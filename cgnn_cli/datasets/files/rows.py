@@ -12,7 +12,9 @@ from cgnn_cli.datasets.wording import one_line, shorten
 from cgnn_cli.errors import CgnnError, DataError
 
 
-def table_of(path: Path, names: list[str], batches: Iterable[Any], *, unit: str = "row", lines: Lines | None = None) -> Table:
+def table_of(
+    path: Path, names: list[str], batches: Iterable[Any], *, unit: str = "row", lines: Lines | None = None
+) -> Table:
     """The table of some record batches, which are taken one by one; errors name it by its path.
 
     names: the titles of the columns. A column holds text, whole or floating-point numbers, and is of one type; nulls are
@@ -27,9 +29,13 @@ def table_of(path: Path, names: list[str], batches: Iterable[Any], *, unit: str 
         schema = schema or plain.schema
         if plain.schema != schema:
             name, one, other = next(
-                (name, one.type, other.type) for name, one, other in zip(names, schema, plain.schema, strict=True) if one != other
+                (name, one.type, other.type)
+                for name, one, other in zip(names, schema, plain.schema, strict=True)
+                if one != other
             )
-            message = f"{path}: column {shorten(name)} has the type {one} at first, and {other} from {unit} {count + 1} on"
+            message = (
+                f"{path}: column {shorten(name)} has the type {one} at first, and {other} from {unit} {count + 1} on"
+            )
             raise DataError(message, "store numbers or strings, one of them in all rows")
         spool.add(plain)
         count += len(plain)
@@ -57,5 +63,7 @@ def simple(column: Any, path: Path, name: str) -> Any:
     except (CgnnError, MemoryError):
         raise
     except Exception as error:  # Arrow raises its own errors, and Python's for some damaged values
-        raise DataError(f"{path}: column {shorten(name)} cannot be read: {one_line(error)}", "store numbers or strings") from error
+        raise DataError(
+            f"{path}: column {shorten(name)} cannot be read: {one_line(error)}", "store numbers or strings"
+        ) from error
     return text
