@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cgnn_cli import mapped
 from cgnn_cli.configs import CONFIGS, FEATURE_NAMES, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
 from cgnn_cli.errors import DataError, NumericalError, ResourceError, UpstreamError, UsageError
@@ -93,6 +94,7 @@ class Workspace:
         if isinstance(self.store, str | Path):
             self.store = Store(Path(self.store).absolute())
         ASKED_LIMIT.set(self.compute.memory_limit)
+        mapped.FOLDER.set(self.store.root)
 
     @cached_property
     def runner(self) -> Runner:

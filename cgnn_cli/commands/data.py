@@ -192,7 +192,9 @@ def _publish(session: Session, name: str, given: dict[str, Any], before: Step | 
     if before is not None:  # with what was noted at its import, which its file does not have
         noted = session.store.dataset(name).get("summary", {})
         earlier = dataclasses.replace(session.workspace.runner.data(before), summary=noted)
-    graph = import_graph(ImportOptions(**given), earlier, keep_parts=not given.keys() & {*NAMES, "splits"})
+    graph = import_graph(
+        ImportOptions(**given), earlier, keep_parts=not given.keys() & {*NAMES, "splits"}, tell=session.talker.progress
+    )
     step = graph_step(graph)
     session.store.check_writable("graph", "datasets")
     with session.store.pinned([("graph", each.key) for each in (step, before) if each]):

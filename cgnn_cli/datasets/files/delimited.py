@@ -36,7 +36,8 @@ FIELD = {
 }  # quoted or bare, with the delimiter after it
 QUOTED_FIELD = re.compile(rf"(?<![^\s\t,;]){QUOTED}(?![^\s\t,;])")
 SPACED_FIELD = re.compile(rf"({QUOTED})\s+|(\S+)\s+")
-Lines = np.ndarray | range | Places
+TextLines = np.ndarray | range
+Lines = TextLines | Places
 
 
 class Comments(NamedTuple):
@@ -58,7 +59,7 @@ class Layout(NamedTuple):
     width: int
 
 
-def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[list[Column], Lines, Comments]:
+def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[list[Column], TextLines, Comments]:
     """The columns of a checked text, the line of each row, counted from 1, and its comments.
 
     `sign` is what comment lines start with anywhere, `none` for no comments; without it, # or % at the head.
@@ -69,7 +70,7 @@ def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[lis
 
 def split_block(
     content: bytes, path: Path, sign: str | None = None, layout: Layout | None = None, *, head: bool = True
-) -> tuple[Layout, list[Any], Lines, Comments]:
+) -> tuple[Layout, list[Any], TextLines, Comments]:
     """The same of whole lines of a text, with its layout, where that is not known yet; the columns are Arrow's.
 
     head: whether no row stands before. Where the layout is known there may be no rows, and then there are no columns.
@@ -96,7 +97,7 @@ def split_block(
     return layout, arrays, lines, Comments(comments, row, 0 if sign else signed)
 
 
-def _keep_rows(content: bytes, sign: str | None) -> tuple[bytes, Lines, list[int], str]:
+def _keep_rows(content: bytes, sign: str | None) -> tuple[bytes, TextLines, list[int], str]:
     """The rows alone, their line numbers, those of comments, and the last comment; line n follows the n-th line end."""
     kept, skipped, comments, line, start, last = [], [], [], 0, 0, b""
     for match in _lines_without_row(content, sign):
@@ -195,7 +196,7 @@ def _has_spaces_around_fields(text: np.ndarray, delimiter: str) -> bool:
     return any(mark + space in bare or space + mark in bare for space in spaces for mark in (b"\n", delimiter.encode()))
 
 
-def _rewrite(content: bytes, delimiter: str | None, lines: Lines, path: Path) -> bytes:
+def _rewrite(content: bytes, delimiter: str | None, lines: TextLines, path: Path) -> bytes:
     """The rows with nothing but the delimiter, or a single space, between their fields."""
     numbers, blocks = iter(lines), [b""]
     for block in line_blocks(content):
@@ -225,7 +226,7 @@ def split_row(row: str, delimiter: str | None) -> list[str]:
     return [quoted or bare for quoted, bare in fields]
 
 
-def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: Lines, path: Path) -> list[Any]:
+def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: TextLines, path: Path) -> list[Any]:
     """The columns as Arrow's arrays of strings."""
     import pyarrow as pa
     from pyarrow import csv
@@ -244,7 +245,7 @@ def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: Lines
     raise DataError(f"{path} cannot be read as a table: {fault}", "check how the file was made")
 
 
-def _check_widths(content: bytes, delimiter: str | None, lines: Lines, path: Path) -> None:
+def _check_widths(content: bytes, delimiter: str | None, lines: TextLines, path: Path) -> None:
     """All rows must have as many fields."""
     rows = (row for block in line_blocks(content) for row in _rows(block))
     counts = np.fromiter((len(split_row(row, delimiter)) for row in rows), dtype=np.int64)

@@ -1,7 +1,7 @@
 """A folder of text or Parquet files that hold the rows of one table, read in the order of their names.
 
-Files are read in batches, and columns lie in files without names: neither the text nor the columns take memory. Text has
-the delimiter of the first file, and a header in every file or in none.
+Files are read in batches, and columns lie in files without names: neither the text nor the columns take memory. Text
+has the delimiter of the first file, and a header in every file or in none.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ import numpy as np
 
 from cgnn_cli import mapped
 from cgnn_cli.datasets.files.columns import Column
-from cgnn_cli.datasets.files.delimited import Comments, Layout, Lines, split_block
+from cgnn_cli.datasets.files.delimited import Comments, Layout, TextLines, split_block
 from cgnn_cli.datasets.files.parquet import kind_of, read_column, schema_of
 from cgnn_cli.datasets.files.places import Places
 from cgnn_cli.datasets.files.tables import PARQUET_MAGIC, Parts, Reading, Table, note_comments
@@ -148,7 +148,7 @@ class _Texts:
 
     spool: mapped.Spool = field(default_factory=mapped.Spool)
     layout: Layout | None = None
-    blocks: list[tuple[Path, Lines]] = field(default_factory=list)
+    blocks: list[tuple[Path, TextLines]] = field(default_factory=list)
     starts: list[tuple[Path, int, list[str]]] = field(default_factory=list)  # of each file the first block and row
     comments: list[tuple[Path, Comments]] = field(default_factory=list)
 
@@ -214,7 +214,7 @@ def _later(comments: Comments, lines: int) -> Comments:
     return comments._replace(lines=[line + lines for line in comments.lines])
 
 
-def _later_lines(lines: Lines, by: int) -> Lines:
+def _later_lines(lines: TextLines, by: int) -> TextLines:
     return range(lines.start + by, lines.stop + by) if isinstance(lines, range) else lines + by
 
 

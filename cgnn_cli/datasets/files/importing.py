@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import FEATURE_NAMES
-from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
+from cgnn_cli.datasets.adjacency import SILENT, Tell, edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -42,13 +42,16 @@ COMBINED = {
 }
 
 
-def import_graph(options: ImportOptions, before: Graph | None = None, *, keep_parts: bool = True) -> Graph:
+def import_graph(
+    options: ImportOptions, before: Graph | None = None, *, keep_parts: bool = True, tell: Tell = SILENT
+) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how.
 
     before: an earlier graph, to which the files add; its nodes keep their parts of the splits, unless others are asked.
+    tell: hears how far it is.
     """
     check_memory("the import", import_memory(options, before), allowed_memory(), RELIEF)
-    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
+    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid, tell=tell)
     asked = SplitRule.of(options)
     kept = SplitRule.kept(before) if before is not None and keep_parts and asked == SplitRule() else None
     rule = kept or asked
@@ -145,12 +148,12 @@ def _adjacency(
     combine = asked or "sum"
     if edges.weight is None and combine != "count":
         adjacency, done = (
-            unit_adjacency(source, target, count),
+            unit_adjacency(source, target, count, reading.tell),
             "count once (--combine count makes their number the weight)",
         )
     else:
         weight = np.ones(len(source)) if edges.weight is None else edges.weight
-        adjacency = weighted_adjacency(source, target, weight, count, combine, edges.time)
+        adjacency = weighted_adjacency(source, target, weight, count, combine, edges.time, reading.tell)
         done = COMBINED[combine] + ("" if asked else " (--combine chooses another way)")
     if repeats := len(source) - adjacency.nnz:
         reading.notes.append(f"{repeats:,} row(s) repeat an edge of another row: they {done}")

@@ -15,8 +15,8 @@ class Places(Sequence[str]):
     """
 
     def __init__(
-        self, blocks: Sequence[tuple[Path, Sequence[int] | np.ndarray]], rows: Sequence[int] | np.ndarray | None = None
-    ):
+        self, blocks: Sequence[tuple[Path, range | np.ndarray]], rows: range | np.ndarray | None = None
+    ) -> None:
         self._blocks = blocks
         self._starts = np.cumsum([0, *(len(lines) for _, lines in blocks)]).tolist()
         self._rows = range(self._starts[-1]) if rows is None else rows
@@ -38,8 +38,4 @@ class Places(Sequence[str]):
 
     def keep(self, rows: np.ndarray) -> "Places":
         """Those of the rows of a mask."""
-        kept = np.flatnonzero(rows)
-        return Places(
-            self._blocks,
-            kept if isinstance(self._rows, range) and self._rows.start == 0 else np.asarray(self._rows)[kept],
-        )
+        return Places(self._blocks, np.asarray(self._rows)[rows])

@@ -6,19 +6,16 @@ from typing import Any
 
 from cgnn_cli import mapped
 from cgnn_cli.datasets.files.columns import Column
-from cgnn_cli.datasets.files.delimited import Lines
 from cgnn_cli.datasets.files.tables import Table
 from cgnn_cli.datasets.wording import one_line, shorten
 from cgnn_cli.errors import CgnnError, DataError
 
 
-def table_of(
-    path: Path, names: list[str], batches: Iterable[Any], *, unit: str = "row", lines: Lines | None = None
-) -> Table:
+def table_of(path: Path, names: list[str], batches: Iterable[Any], *, unit: str = "row") -> Table:
     """The table of some record batches, which are taken one by one; errors name it by its path.
 
-    names: the titles of the columns. A column holds text, whole or floating-point numbers, and is of one type; nulls are
-    empty fields. lines: the place of each row in errors; rows count from 1.
+    names: the titles of the columns. A column holds text, whole or floating-point numbers, and is of one type; nulls
+    are empty fields.
     """
     import pyarrow as pa
 
@@ -41,7 +38,7 @@ def table_of(
         count += len(plain)
     if not count:
         raise DataError(f"{path} holds no rows", "check how it was made")
-    return Table(path, [Column.of(array) for array in spool.columns()], lines or range(1, count + 1), list(names), unit)
+    return Table(path, [Column.of(array) for array in spool.columns()], range(1, count + 1), list(names), unit)
 
 
 def simple(column: Any, path: Path, name: str) -> Any:

@@ -13,6 +13,7 @@ from cgnn_cli.datasets.files.places import Places
 from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.watch import Watch
 
 PARQUET_MAGIC = re.compile(rb"PAR1(?![,;\s])")
 NODE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -25,8 +26,8 @@ class Reading:
     """How text files are read, and what is said of it meanwhile.
 
     `header` says whether the first row is one; None: it is detected. `comment` is the sign of comments, where one was
-    asked for. `comment_lines` counts what was skipped, and `dropped` the rows that `drop_invalid` left out. `tell` hears
-    how far it is.
+    asked for. `comment_lines` counts what was skipped, and `dropped` the rows that `drop_invalid` left out. `tell`
+    hears how far it is.
     """
 
     header: bool | None = None
@@ -36,7 +37,7 @@ class Reading:
     drop_invalid: bool = False
     dropped: int = 0
     warnings: list[str] = field(default_factory=list)
-    tell: Callable[[int, int, str], None] = lambda done, total, message: None
+    tell: Callable[[int, int, str], None] = Watch().progress
 
 
 @dataclass(frozen=True)

@@ -48,9 +48,7 @@ def text_blocks(path: Path) -> Iterator[bytes]:
     """The same in blocks of whole lines, of about BLOCK_BYTES each; a file without bytes has none."""
     rest, line = b"", 1
     for block in _unpacked_blocks(path):
-        if line == 1 and not rest:
-            block = _without_mark(block, path)
-        rest += block
+        rest += block if rest or line > 1 else _without_mark(block, path)
         stop = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1)) + 1
         if stop:
             text = _checked(rest[:stop], path, line)
