@@ -136,9 +136,8 @@ def _shared_kind(name: str, kinds: dict[Path, Any]) -> Any:
 
 
 def _other_columns(first: Path, names: list[str], path: Path, found: list[str]) -> DataError:
-    lacking = [name for name in names if name not in found]
-    more = [name for name in found if name not in names]
-    told = [f"no column {shorten(lacking[0])}"] * bool(lacking) + [f"a column {shorten(more[0])}"] * bool(more)
+    told = [f"no column {shorten(name)}" for name in names if name not in found][:1]
+    told += [f"a column {shorten(name)}" for name in found if name not in names][:1]
     return DataError(f"{path} has {' and '.join(told)}, unlike {first}", ONE_TABLE)
 
 
