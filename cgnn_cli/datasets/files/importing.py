@@ -53,8 +53,10 @@ def import_graph(
     check_memory("the import", import_memory(options, before), allowed_memory(), RELIEF)
     reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid, tell=tell)
     asked = SplitRule.of(options)
-    kept = SplitRule.kept(before) if before is not None and keep_parts and asked == SplitRule() else None
-    rule = kept or asked
+    known = None if before is None else SplitRule.kept(before)
+    kept = known if keep_parts and asked == SplitRule() else None
+    again = known.drawn_anew(asked) if known is not None and kept is None else None
+    rule = kept or again or asked
     edges, labels, features = _read_files(options, rule, reading, before)
     combine: str | None = options.combine
     earlier = None
@@ -76,7 +78,8 @@ def import_graph(
         else:
             splits = _make_splits(options, rule, codes, class_names or [], nodes, reading, times)
             if before is not None and before.splits is not None:
-                reading.notes.append("the splits are made anew, as the options say: nodes may change their part")
+                how = "the splits are made anew" + (", by the rule of the import and" if again else ",")
+                reading.notes.append(f"{how} as the options say: nodes may change their part")
         reading.warnings += thin_classes(splits, codes, class_names or [])
     graph = Graph(
         adjacency=adjacency,

@@ -26,7 +26,7 @@ from cgnn_cli.errors import CorruptError, UsageError
 from cgnn_cli.graph import Graph
 
 RULE = "split_rule"  # in the summary of an import
-KEPT_HINT = "give options for splits, such as --split-ratio, which make them anew; or import the dataset again"
+KEPT_HINT = "import the dataset again"
 TIMELESS = "labelled node(s) have no time, and are in no split"
 
 
@@ -57,6 +57,11 @@ class SplitRule:
         if not _is_rule(found):
             raise CorruptError("the rule of the splits, as the dataset's record has it, is damaged", KEPT_HINT)
         return None if before.splits is None else cls(**{name: found[name] for name in NAMES if name in found})
+
+    def drawn_anew(self, asked: Self) -> Self | None:
+        """The rule with another number or seed of splits, where an update asks for nothing else; None otherwise."""
+        draw = {"split_count": asked.split_count, "split_seed": asked.split_seed}
+        return dataclasses.replace(self, **draw) if asked == type(self)(**draw) and not self.from_file else None
 
     def told(self) -> dict[str, Any]:
         """What is not as usual, as a summary has it."""

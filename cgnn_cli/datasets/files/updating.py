@@ -19,7 +19,35 @@ from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import UNUSED, Graph, column_order
 
 BEFORE = Path("the graph so far")
+ASKED = "asked"  # in the summary of an import: what it was told of edges
+EDGE_OPTIONS = ("source_column", "target_column", "weight_column", "combine")
 WEIGHTED = "weighted"  # in the summary of an import: whether it took weights, which may all be 1
+
+
+def asked_of(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, str]:
+    """What an import, or an update of an earlier graph with a summary, was told of edges, for later updates."""
+    return {**_asked_before(earlier), **{name: str(given[name]) for name in EDGE_OPTIONS if given.get(name)}}
+
+
+def as_imported(given: dict[str, Any], earlier: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The options of an update, and where it has edges those of the import that it does not give; what these are."""
+    if given.get("edges") is None:
+        return given, ""
+    kept = {name: value for name, value in _asked_before(earlier).items() if name not in given}
+    if given.get("combine") == "count":
+        kept.pop("weight_column", None)
+    if given.get("weight_column") and kept.get("combine") == "count":
+        del kept["combine"]
+    told = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in kept.items())
+    return {**given, **kept}, told
+
+
+def _asked_before(earlier: dict[str, Any]) -> dict[str, str]:
+    """From a summary, which may come from elsewhere."""
+    asked = earlier.get(ASKED)
+    if not isinstance(asked, dict):
+        return {}
+    return {name: value for name, value in asked.items() if name in EDGE_OPTIONS and isinstance(value, str)}
 
 
 def ids_before(before: Graph) -> Any:
