@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from cgnn_cli import mapped
 from cgnn_cli.configs import OF_A_CLASS, TrainConfig, feature_source
 from cgnn_cli.errors import DataError, UsageError
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 UNUSED, TRAIN, VALIDATION, TEST = 0, 1, 2, 3
 PADDED_BYTES, PADDED_SHARE = 1 << 20, 4
+BATCH_NAMES = 1 << 16
 SHOWN_CLASSES = 12
 SPLIT_PARTS = {"train": TRAIN, "val": VALIDATION, "test": TEST}
 
@@ -37,6 +39,23 @@ def byte_strings(names: Iterable[object]) -> np.ndarray:
     if padded <= PADDED_BYTES or padded <= PADDED_SHARE * sum(map(len, encoded)):
         return np.array(encoded, dtype=np.bytes_)
     return np.array(encoded, dtype=object)
+
+
+def packed_strings(names: Any) -> np.ndarray:
+    """The same of names as Arrow has them, a batch at a time."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if names.type == pa.int64():
+        names = names.cast(pa.large_string())
+    lengths = pc.binary_length(names)
+    width, size = max(pc.max(lengths).as_py() or 0, 1), pc.sum(lengths).as_py() or 0
+    if len(names) * width > max(PADDED_BYTES, PADDED_SHARE * size):
+        return byte_strings(names.to_pylist())
+    padded = mapped.empty(len(names), f"S{width}")
+    for start in range(0, len(names), BATCH_NAMES):
+        padded[start : start + BATCH_NAMES] = names.slice(start, BATCH_NAMES).cast(pa.large_binary()).to_pylist()
+    return padded
 
 
 def texts(names: np.ndarray) -> np.ndarray:

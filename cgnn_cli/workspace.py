@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cgnn_cli import mapped
 from cgnn_cli.configs import CONFIGS, FEATURE_NAMES, CommuteConfig, ComputeConfig, GraphConfig, SourceConfig
 from cgnn_cli.datasets.registry import Datasets
 from cgnn_cli.errors import DataError, NumericalError, ResourceError, UpstreamError, UsageError
@@ -97,6 +98,7 @@ class Workspace:
         ASKED_LIMIT.set(self.compute.memory_limit)
         if self.compute.deterministic:  # CUDA reads this when torch is first used
             os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        mapped.FOLDER.set(self.store.root)
 
     @cached_property
     def runner(self) -> Runner:

@@ -185,14 +185,24 @@ def _publish(session: Session, name: str, given: dict[str, Any], before: Step | 
     source: dict[str, Any] = {role: str(given[role]) for role in roles if given.get(role)}
     session.talker.begins(f"reading {', '.join(dict.fromkeys(source.values()))}")
     from cgnn_cli.datasets.files.importing import import_graph
-    from cgnn_cli.datasets.files.split_rule import NAMES
+    from cgnn_cli.datasets.files.split_rule import NAMES, SplitRule
+    from cgnn_cli.datasets.files.updating import ASKED, as_imported, asked_of
     from cgnn_cli.datasets.naming import keep_version
 
     earlier = None
     if before is not None:  # with what was noted at its import, which its file does not have
         noted = session.store.dataset(name).get("summary", {})
         earlier = dataclasses.replace(session.workspace.runner.data(before), summary=noted)
-    graph = import_graph(ImportOptions(**given), earlier, keep_parts=not given.keys() & {*NAMES, "splits"})
+        given, kept = as_imported(given, noted)
+        if given.keys() & {"split_count", "split_seed"} and (rule := SplitRule.kept(earlier)):
+            given = {"split_count": rule.split_count, "split_seed": rule.split_seed, **given}
+        if kept:
+            session.talker.note(f"as at the import: {kept} (give an option to change it)")
+    graph = import_graph(
+        ImportOptions(**given), earlier, keep_parts=not given.keys() & {*NAMES, "splits"}, tell=session.talker.progress
+    )
+    if asked := asked_of(given, {} if earlier is None else earlier.summary):
+        graph.summary[ASKED] = asked
     step = graph_step(graph)
     session.store.check_writable("graph", "datasets")
     with session.store.pinned([("graph", each.key) for each in (step, before) if each]):

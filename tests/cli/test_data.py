@@ -1,5 +1,6 @@
 """`data`: datasets are listed, shown, and replaced under their name."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -86,10 +87,14 @@ def test_an_update_is_a_new_version_that_remembers_the_old_one(cgnn: FrontDoor) 
     first = cgnn.ok("data", "import", "mine", "--edges", "edges.csv", "--labels", "labels.csv", *weighted).json
     cgnn.fails(2, "data", "update", "nobody", "--edges", "more.csv")
     cgnn.fails(2, "data", "update", "demo", "--edges", "more.csv")
-    assert "--weight-column" in cgnn.fails(2, "data", "update", "mine", "--edges", "more.csv")
+    Path("bare.csv").write_text("payer,payee\nd,a\n")
+    assert "--weight-column amount: bare.csv has no such" in cgnn.fails(
+        2, "data", "update", "mine", "--edges", "bare.csv"
+    )
     cgnn.fails(3, "data", "update", "mine", "--edges", "more.csv", "--labels", "more.csv", "--weight-column", "amount")
     assert {path.stem for path in Path(".cgnn/datasets").iterdir()} == {"mine"}
-    second = cgnn.ok("data", "update", "mine", "--edges", "more.csv", "--labels", "new.csv", *weighted).json
+    second = cgnn.ok("data", "update", "mine", "--edges", "more.csv", "--labels", "new.csv", "--json").json
+    assert any("as at the import: --weight-column amount (" in note for note in second["warnings"])
     assert second["summary"]["previous"] == first["key"] != second["key"]
     assert any("1 node(s) have another label than before" in note for note in second["warnings"])
     Path("all.csv").write_text("payer,payee,amount\na,b,6\nb,c,2\nc,a,3\nd,a,4\n")
@@ -154,6 +159,29 @@ def test_an_update_keeps_the_parts_of_the_splits(cgnn: FrontDoor) -> None:
     assert all(np.bincount(split, minlength=4).tolist() == [0, 4, 2, 2] for split in fresh.T)
     said = cgnn.ok("data", "update", "mine", "--labels", "new.csv", "--split-count", 10)
     assert "the splits are made anew" in said.err and "10 splits" in said.err
+
+
+def test_an_update_draws_splits_anew_by_the_rule_of_the_import(cgnn: FrontDoor) -> None:
+    Path("edges.txt").write_text("".join(f"{node} {(node + 1) % 60}\n" for node in range(60)))
+    Path("labels.csv").write_text("".join(f"{node},{'ab'[node % 2]}\n" for node in range(60)))
+    given = ("--edges", "edges.txt", "--labels", "labels.csv", "--split-ratio", "10/10/80")
+    cgnn.ok("data", "import", "mine", *given, "--split-count", 3)
+    said = cgnn.ok("data", "update", "mine", "--labels", "labels.csv", "--split-seed", 7)
+    assert "made anew, by the rule of the import and as the options say" in said.err
+    key = cgnn.ok("data", "show", "mine", "--json").json["key"]
+    fresh = cgnn.ok("data", "import", "fresh", *given, "--split-count", 3, "--split-seed", 7, "--json").json
+    assert fresh["key"] == key
+
+
+def test_a_damaged_rule_of_splits_is_refused(cgnn: FrontDoor) -> None:
+    Path("edges.txt").write_text("a b\nb c\nc a\n")
+    Path("labels.csv").write_text("a,x\nb,x\nc,x\n")
+    cgnn.ok("data", "import", "mine", "--edges", "edges.txt", "--labels", "labels.csv")
+    path = Path(".cgnn/datasets/mine.json")
+    record = json.loads(path.read_text())
+    for rule in ([1], {"split_count": "3"}, {"per_class": 0}, {"split_ratio": 5}, {"train_before": "never"}):
+        path.write_text(json.dumps({**record, "summary": {**record["summary"], "split_rule": rule}}))
+        assert "rule of the splits" in cgnn.fails(5, "data", "update", "mine", "--labels", "labels.csv")
 
 
 def test_versions_are_numbered_on_and_are_not_updated(cgnn: FrontDoor) -> None:

@@ -177,6 +177,6 @@ def test_stored_splits_are_checked() -> None:
     labels = np.array([0, 1, 0, -1])
     check_splits(np.array([[1, 2, 3, 0]]), labels, PATH)
     with pytest.raises(DataError, match=r"split 1 uses 1 node\(s\) without a label, first 'd'"):
-        check_splits(np.array([[1, 2, 3, 0], [1, 2, 3, 3]]), labels, PATH, list("abcd"))
+        check_splits(np.array([[1, 2, 3, 0], [1, 2, 3, 3]]), labels, PATH, "abcd".__getitem__)
     with pytest.raises(DataError, match="split 0 has no val nodes"):
         check_splits(np.array([[1, 1, 3, 0]]), labels, PATH)

@@ -6,6 +6,8 @@ from typing import Any, overload
 
 import numpy as np
 
+from cgnn_cli import mapped
+from cgnn_cli.datasets.files.ids import Coded, encode
 from cgnn_cli.resources import allowed_memory, check_memory
 
 ID_MEMORY = 200  # a different text takes about so many bytes, in the sets and tables of names that are made of it
@@ -57,18 +59,29 @@ class Column(Sequence[str]):
 
         return str(self.array.type) if types.is_floating(self.array.type) else None
 
+    @cached_property
+    def ids(self) -> Coded:
+        """The fields as ids of nodes."""
+        return encode([self.array])
+
     def numbers(self) -> np.ndarray | None:
         """The fields as float64; None if one of them is no number."""
         import pyarrow as pa
 
         if self.array.null_count:
             return None
+        numbers, start = mapped.empty(self._count, np.float64), 0
         try:
-            numbers = self.array.cast(pa.float64()).to_numpy()
+            for chunk in self.array.chunks:
+                part = numbers[start : start + len(chunk)]
+                part[:] = chunk.cast(pa.float64()).to_numpy(zero_copy_only=False)
+                if not self.float_type and np.isnan(part).any():
+                    break
+                start += len(chunk)
+            else:
+                return numbers
         except pa.ArrowException:
-            numbers = None
-        if numbers is not None and (self.float_type or not np.isnan(numbers).any()):
-            return numbers
+            pass
         try:  # Arrow knows fewer forms of numbers than Python, and other forms of NaN
             return np.fromiter(map(parse_number, self), dtype=np.float64, count=self._count)
         except ValueError:
@@ -91,6 +104,28 @@ class Column(Sequence[str]):
         empty = pc.sum(pc.equal(self.array, "")).as_py() if self.array.type == pa.string() else 0
         return int(empty or 0) + self.array.null_count
 
+    def sizes(self) -> np.ndarray:
+        """How many characters each field has; 1 stands for those of a number."""
+        sizes, start = mapped.empty(self._count, np.int32), 0
+        for part in self._sizes():
+            sizes[start : start + len(part)] = part
+            start += len(part)
+        return sizes
+
+    @cached_property
+    def lengths(self) -> tuple[int, int]:
+        """The characters of the shortest field, and of the longest."""
+        ends = [(int(part.min()), int(part.max())) for part in self._sizes() if len(part)]
+        return min((least for least, _ in ends), default=1), max((most for _, most in ends), default=0)
+
+    def _sizes(self) -> Iterator[np.ndarray]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        for chunk in self.array.chunks:
+            sizes = pc.utf8_length(chunk) if chunk.type == pa.string() else pc.is_valid(chunk).cast(pa.int32())
+            yield sizes.fill_null(0).to_numpy(zero_copy_only=False)
+
     def without(self, words: Sequence[str]) -> "Column":
         """The fields, empty where they are one of some words."""
         import pyarrow as pa
@@ -103,7 +138,14 @@ class Column(Sequence[str]):
 
     def keep(self, rows: np.ndarray) -> "Column":
         """The fields of some rows, given by a mask."""
-        return Column(lambda: self.array.filter(rows), int(np.count_nonzero(rows)))
+        return Column(lambda: self._kept(rows), int(np.count_nonzero(rows)))
+
+    def _kept(self, rows: np.ndarray) -> Any:
+        if self.array.nbytes < mapped.MAPPED_FROM:
+            return self.array.filter(rows)
+        stops = np.cumsum([len(chunk) for chunk in self.array.chunks])
+        parts = zip(self.array.chunks, np.split(rows, stops[:-1]), strict=True)
+        return mapped.spooled(chunk.filter(mask) for chunk, mask in parts)
 
     def __len__(self) -> int:
         return self._count

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cgnn_cli.datasets.files.columns import Column
+from cgnn_cli.datasets.files.places import Places
 from cgnn_cli.datasets.files.text_files import line_blocks
 from cgnn_cli.datasets.wording import one_line
 from cgnn_cli.errors import DataError
@@ -35,7 +36,8 @@ FIELD = {
 }  # quoted or bare, with the delimiter after it
 QUOTED_FIELD = re.compile(rf"(?<![^\s\t,;]){QUOTED}(?![^\s\t,;])")
 SPACED_FIELD = re.compile(rf"({QUOTED})\s+|(\S+)\s+")
-Lines = np.ndarray | range
+TextLines = np.ndarray | range
+Lines = TextLines | Places
 
 
 class Comments(NamedTuple):
@@ -50,31 +52,52 @@ class Comments(NamedTuple):
     rows: int = 0
 
 
-def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[list[Column], Lines, Comments]:
+class Layout(NamedTuple):
+    """How a text is divided: its delimiter, None for whitespace, and the fields of a row, 0 if that is not known."""
+
+    delimiter: str | None
+    width: int
+
+
+def split_text(content: bytes, path: Path, sign: str | None = None) -> tuple[list[Column], TextLines, Comments]:
     """The columns of a checked text, the line of each row, counted from 1, and its comments.
 
     `sign` is what comment lines start with anywhere, `none` for no comments; without it, # or % at the head.
     """
+    _, arrays, lines, comments = split_block(content, path, sign)
+    return [Column.of(array) for array in arrays], lines, comments
+
+
+def split_block(
+    content: bytes, path: Path, sign: str | None = None, layout: Layout | None = None, *, head: bool = True
+) -> tuple[Layout, list[Any], TextLines, Comments]:
+    """The same of whole lines of a text, with its layout, where that is not known yet; the columns are Arrow's.
+
+    head: whether no row stands before. Where the layout is known there may be no rows, and then there are no columns.
+    """
     import pyarrow.compute as pc
 
-    content, lines, comments, last = _keep_rows(b"\n" + content, sign)
+    content, lines, comments, last = _keep_rows(b"\n" + content, sign if sign or head else NO_SIGN)
     if not len(lines):
+        if layout is not None:
+            return layout, [], lines, Comments(comments)
         hint = "empty lines and comments do not count; quote an id that starts with #, or give --comment none"
         raise DataError(f"{path} holds no rows", hint)
     sample = [line.decode().rstrip("\n") for line in islice(io.BytesIO(content), 1, SAMPLE_LINES + 1)]
-    delimiter = find_delimiter(sample)
+    delimiter = find_delimiter(sample) if layout is None else layout.delimiter
     quoted, signed = b'"' in content, sum(content.count(f"\n{mark}".encode()) for mark in HEAD_SIGNS)
     if not _is_plain(content, delimiter):
         content = _rewrite(content, delimiter, lines, path)
-    arrays = _read_arrays(content, delimiter, len(split_row(sample[0], delimiter)), lines, path)
+    if layout is None or not layout.width:
+        layout = Layout(delimiter, len(split_row(sample[0], delimiter)))
+    arrays = _read_arrays(content, delimiter, layout.width, lines, path)
     if not quoted and any(byte in content for byte in FIRST_BYTES - {(delimiter or " ").encode()}):
         arrays = [pc.utf8_trim_whitespace(array) for array in arrays]
-    columns = [Column.of(array) for array in arrays]
-    row = None if sign else _row_in_disguise(last, delimiter, len(columns))
-    return columns, lines, Comments(comments, row, 0 if sign else signed)
+    row = None if sign or not head else _row_in_disguise(last, delimiter, layout.width)
+    return layout, arrays, lines, Comments(comments, row, 0 if sign else signed)
 
 
-def _keep_rows(content: bytes, sign: str | None) -> tuple[bytes, Lines, list[int], str]:
+def _keep_rows(content: bytes, sign: str | None) -> tuple[bytes, TextLines, list[int], str]:
     """The rows alone, their line numbers, those of comments, and the last comment; line n follows the n-th line end."""
     kept, skipped, comments, line, start, last = [], [], [], 0, 0, b""
     for match in _lines_without_row(content, sign):
@@ -173,7 +196,7 @@ def _has_spaces_around_fields(text: np.ndarray, delimiter: str) -> bool:
     return any(mark + space in bare or space + mark in bare for space in spaces for mark in (b"\n", delimiter.encode()))
 
 
-def _rewrite(content: bytes, delimiter: str | None, lines: Lines, path: Path) -> bytes:
+def _rewrite(content: bytes, delimiter: str | None, lines: TextLines, path: Path) -> bytes:
     """The rows with nothing but the delimiter, or a single space, between their fields."""
     numbers, blocks = iter(lines), [b""]
     for block in line_blocks(content):
@@ -203,7 +226,7 @@ def split_row(row: str, delimiter: str | None) -> list[str]:
     return [quoted or bare for quoted, bare in fields]
 
 
-def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: Lines, path: Path) -> list[Any]:
+def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: TextLines, path: Path) -> list[Any]:
     """The columns as Arrow's arrays of strings."""
     import pyarrow as pa
     from pyarrow import csv
@@ -222,7 +245,7 @@ def _read_arrays(content: bytes, delimiter: str | None, width: int, lines: Lines
     raise DataError(f"{path} cannot be read as a table: {fault}", "check how the file was made")
 
 
-def _check_widths(content: bytes, delimiter: str | None, lines: Lines, path: Path) -> None:
+def _check_widths(content: bytes, delimiter: str | None, lines: TextLines, path: Path) -> None:
     """All rows must have as many fields."""
     rows = (row for block in line_blocks(content) for row in _rows(block))
     counts = np.fromiter((len(split_row(row, delimiter)) for row in rows), dtype=np.int64)

@@ -1,22 +1,24 @@
 """Edges of the user's graph from a table, an array of node numbers or a sparse matrix."""
 
 import contextlib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cgnn_cli.datasets.adjacency import WEIGHT_RANGE, usable_weights
 from cgnn_cli.datasets.files.archives import load_matrix
-from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, load_array, read_array_or_text
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC, load_array
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.ends import choose_ends, guess_ends
 from cgnn_cli.datasets.files.headers import has_header, settle_header
+from cgnn_cli.datasets.files.ids import Coded, as_text, encode, places
 from cgnn_cli.datasets.files.invalid_rows import Faults
-from cgnn_cli.datasets.files.tables import NODE_NUMBER, Reading, Table, column_number, parse_table
+from cgnn_cli.datasets.files.reading import read_array_or_table
+from cgnn_cli.datasets.files.tables import NODE_NUMBER, Reading, Table, column_number
 from cgnn_cli.datasets.files.times import read_times
 from cgnn_cli.datasets.files.titles import find_ends
 from cgnn_cli.datasets.wording import shorten
@@ -49,10 +51,9 @@ class EdgeList:
     time: np.ndarray | None = None
 
     @cached_property
-    def names(self) -> Set[str]:
-        """The ids in text; none where both ends are numbers."""
-        texts = (ends.encoded[1] for ends in (self.source, self.target) if not isinstance(ends, np.ndarray))
-        return set().union(*texts)
+    def ends(self) -> Coded:
+        """The different ids of columns, and a code for both ends of each edge; none where the ends are numbers."""
+        return encode([ends.array for ends in (self.source, self.target) if not isinstance(ends, np.ndarray)])
 
     @cached_property
     def number_count(self) -> int:
@@ -60,9 +61,19 @@ class EdgeList:
         ends = [ends for ends in (self.source, self.target) if isinstance(ends, np.ndarray)]
         return max([self.node_count, *(int(numbers.max()) + 1 for numbers in ends)])
 
-    def has_node(self, name: str) -> bool:
-        """Whether an edge, or a matrix of edges, has the node."""
-        return name in self.names or (NODE_NUMBER.fullmatch(name) is not None and int(name) < self.number_count)
+    def has_nodes(self, names: Sequence[str] | Any) -> np.ndarray:
+        """Which ids, in a list or as Arrow has them, are nodes of an edge, or of a matrix of edges."""
+        import pyarrow as pa
+
+        if isinstance(names, list):
+            names = pa.array(names, pa.large_string())
+        found = places(names, self.ends.names) >= 0
+        if self.number_count:
+            numbers = (
+                NODE_NUMBER.fullmatch(name) and int(name) < self.number_count for name in as_text(names).to_pylist()
+            )
+            found |= np.fromiter(map(bool, numbers), dtype=bool, count=len(names))
+        return found
 
     def keep(self, rows: np.ndarray | None) -> "EdgeList":
         """The edges of a mask; None keeps all."""
@@ -77,16 +88,17 @@ class EdgeList:
 
 def read_edges(path: Path, asked: EdgeColumns, reading: Reading) -> EdgeList:
     """The edges in a file of any kind."""
-    content = read_array_or_text(path)
-    if not content.startswith((NPY_MAGIC, ZIP_MAGIC)):
-        return _table_edges(parse_table(content, path, reading), asked, reading)
+    content = read_array_or_table(path, reading)
+    if isinstance(content, Table):
+        return table_edges(content, asked, reading)
     if asked.source is not None or asked.target is not None:
         raise UsageError(f"--source-column and --target-column are for tables, but {path} is an array")
     edges = _array_edges if content.startswith(NPY_MAGIC) else _matrix_edges
     return edges(content, path, asked.weight, reading)
 
 
-def _table_edges(table: Table, asked: EdgeColumns, reading: Reading) -> EdgeList:
+def table_edges(table: Table, asked: EdgeColumns, reading: Reading) -> EdgeList:
+    """The edges in a table, by its titles or by what was asked for."""
     _check_width(table)
     named = any(column is not None and column_number(column) is None for column in asked[:3])
     if named and reading.header is False and table.header is None:
@@ -141,12 +153,12 @@ def read_pairs(path: Path, known: Set[str], reading: Reading) -> tuple[list[str]
     The first row of a text is a header where it names no known node and has the titles of ends, or where all that is
     below is of another kind.
     """
-    content = read_array_or_text(path)
-    if content.startswith((NPY_MAGIC, ZIP_MAGIC)):
+    content = read_array_or_table(path, reading)
+    if not isinstance(content, Table):
         edges = read_edges(path, EdgeColumns(), reading)
         table = Table(path, [_as_column(edges.source), _as_column(edges.target)], range(len(edges.source)), [], "row")
     else:
-        table = parse_table(content, path, reading)
+        table = content
         _check_width(table)
     if table.header is None and table.row_count > 1 and not known & set(table.row(0)):
         with contextlib.suppress(DataError):  # in doubt it is data, which has to name known nodes

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from cgnn_cli.datasets.files.columns import is_number
 from cgnn_cli.datasets.files.tables import Reading, Table
 from cgnn_cli.datasets.files.times import is_date
@@ -13,7 +15,7 @@ from cgnn_cli.errors import DataError
 MISSING = frozenset({"", "-", "?", "na", "n/a", "nan", "nil", "none", "null", "unk", "unknown", "missing"})
 FEW_ROWS, SAMPLE = 3, 100
 OWN_TITLES = {1: ["id"], 2: ["source", "target"]}  # of exports, which come back whatever the ids
-Known = Callable[[str], bool]
+Known = Callable[[list[str]], np.ndarray]  # which ids are nodes of another file
 
 
 def settle_header(
@@ -87,7 +89,7 @@ def _are_nodes(table: Table, ids: Sequence[int], known: Known | None) -> bool:
     if len(ids) == 2 and ids[0] != ids[1] and first[ids[0]] == first[ids[1]] and not is_known(first[ids[0]]):
         return True
     return any(
-        (known is not None and known(first[place])) or any(_holds(table, other, first[place]) for other in ids)
+        (known is not None and known([first[place]])[0]) or any(_holds(table, other, first[place]) for other in ids)
         for place in ids
     )
 

@@ -9,7 +9,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -19,10 +19,12 @@ from scipy.sparse import issparse
 from cgnn_cli import estimates
 from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC
 from cgnn_cli.datasets.files.delimited import SAMPLE_LINES, find_delimiter, split_row
+from cgnn_cli.datasets.files.folders import IGNORED
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.tables import PARQUET_MAGIC
 from cgnn_cli.datasets.files.text_files import GZIP_MAGIC
 from cgnn_cli.graph import Graph
+from cgnn_cli.store.disk import entries
 
 PARSED = 4  # copies of a text while it becomes columns
 JOINED, PLACED = 120, 40  # of an edge, while it becomes an entry of the adjacency matrix, and afterwards
@@ -30,6 +32,8 @@ VALUE, PLACED_VALUE = 12, 20  # of a value of a node: its place in the text and 
 ID, ID_AGAIN = 215, 135  # of a different id in the edges, and in a file of nodes
 NODES_AN_EDGE = 0.4  # where no file has a row for each node; from none to one an edge is a factor of 1.6
 POINTER = 8  # of an end of an edge of an earlier graph, beside its text
+SAMPLED_FILES = 8
+STREAMED_ROWS, STREAMED_ROW, STREAMED_NODE = 1 << 22, 64, 110
 BLOCK, UNPACKED = 1 << 16, 1 << 22
 READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -50,7 +54,11 @@ class Size:
 def import_memory(options: ImportOptions, before: Graph | None = None) -> int:
     """The peak of an import, or of an update of an earlier graph; at least what a process takes by itself."""
     edges = size_of(options.edges)
-    given = [size_of(path) for path in (options.features, options.labels, options.splits) if path is not None]
+    paths = [path for path in (options.features, options.labels, options.splits) if path is not None]
+    given = [size_of(path) for path in paths]
+    if options.edges is not None and options.edges.is_dir() and before is None:
+        on_disk = [replace(size, text=0) if path.is_dir() else size for path, size in zip(paths, given, strict=True)]
+        return _streamed_memory(edges, on_disk)
     nodes = max((size.rows for size in given), default=NODES_AN_EDGE * edges.rows)
     text, values = sum(size.text for size in given), sum(size.values for size in given)
     rows, loaded, again = edges.rows, 0, bool(given)
@@ -63,6 +71,13 @@ def import_memory(options: ImportOptions, before: Graph | None = None) -> int:
     parsing = PARSED * max([edges.text, *(edges.text + size.text for size in given)]) + loaded
     joining, placing = JOINED * rows + VALUE * values, PLACED * rows + PLACED_VALUE * values
     return max(estimates.LEAST, int(max(parsing, held + max(joining, placing))) + estimates.SMALL)
+
+
+def _streamed_memory(edges: Size, given: list[Size]) -> int:
+    """Of a folder of edges: the table of ids, what is done at a time, and the text of single files of nodes."""
+    nodes = max((size.rows for size in given), default=NODES_AN_EDGE * edges.rows)
+    at_a_time = min(edges.rows, STREAMED_ROWS) * STREAMED_ROW + PARSED * sum(size.text for size in given)
+    return estimates.LEAST + estimates.SMALL + int(STREAMED_NODE * nodes + at_a_time)
 
 
 def _bytes_of(element: Any) -> int:
@@ -79,7 +94,9 @@ def _id_length(graph: Graph) -> float:
 
 
 def size_of(path: Path | None) -> Size:
-    """The size of a regular file; pipes and damaged files are left to those who read them."""
+    """The size of a regular file, or of all in a folder; pipes and damaged files are left to those who read them."""
+    if path is not None and path.is_dir():
+        return _folder_size(path)
     if path is None or not os.path.isfile(path):
         return Size()
     try:
@@ -97,6 +114,16 @@ def size_of(path: Path | None) -> Size:
             return _text_size([head, *_later_blocks(file, size)], size)
     except Exception:  # whoever reads the file says what is wrong with it
         return Size()
+
+
+def _folder_size(folder: Path) -> Size:
+    """From a few of the files, and the bytes of all."""
+    files = [path for path in entries(folder) if path.is_file() and not path.name.startswith(IGNORED)]
+    sampled = files[:: max(1, len(files) // SAMPLED_FILES)]
+    sizes = [size_of(path) for path in sampled]
+    share = sum(path.stat().st_size for path in files) / max(1, sum(path.stat().st_size for path in sampled))
+    columns = max((size.columns for size in sizes), default=0)
+    return Size(share * sum(size.rows for size in sizes), columns, share * sum(size.text for size in sizes))
 
 
 def _later_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:

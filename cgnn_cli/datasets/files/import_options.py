@@ -23,10 +23,17 @@ class ImportOptions(StageConfig):
     stage: ClassVar[str] = "import"
 
     edges: Path | None = option(
-        MISSING, "CSV, TSV or whitespace text (also .gz), Parquet, .npy, or scipy .npz.", panel=FILES, shown=False
+        MISSING,
+        "CSV, TSV or whitespace text (also .gz), Parquet, a folder of these, .npy, or scipy .npz.",
+        panel=FILES,
+        shown=False,
     )
-    features: Path | None = option(None, "CSV or Parquet with an id column, .npy, or sparse .npz.", panel=FILES)
-    labels: Path | None = option(None, "CSV or Parquet of id,label, or .npy with -1 for unknown.", panel=FILES)
+    features: Path | None = option(
+        None, "CSV or Parquet with an id column, a folder of these, .npy, or sparse .npz.", panel=FILES
+    )
+    labels: Path | None = option(
+        None, "CSV or Parquet of id,label, a folder of these, or .npy with -1 for unknown.", panel=FILES
+    )
     splits: Path | None = option(
         None, "CSV or Parquet of id and one train/val/test column per split, or .npz masks.", panel=FILES
     )

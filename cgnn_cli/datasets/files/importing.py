@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.configs import FEATURE_NAMES
-from cgnn_cli.datasets.adjacency import edge_counts, unit_adjacency, weighted_adjacency
+from cgnn_cli.datasets.adjacency import SILENT, Tell, edge_counts, unit_adjacency, weighted_adjacency
 from cgnn_cli.datasets.files.edges import EdgeColumns, EdgeList, read_edges, relabelled
 from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
@@ -19,6 +19,7 @@ from cgnn_cli.datasets.files.tables import Reading
 from cgnn_cli.datasets.files.times import first_times
 from cgnn_cli.datasets.files.updating import (
     WEIGHTED,
+    ids_before,
     joined_times,
     keep_splits,
     no_edges,
@@ -28,7 +29,7 @@ from cgnn_cli.datasets.files.updating import (
 )
 from cgnn_cli.datasets.splits import thin_classes
 from cgnn_cli.errors import DataError, UsageError
-from cgnn_cli.graph import Graph, byte_strings
+from cgnn_cli.graph import Graph, byte_strings, packed_strings
 from cgnn_cli.resources import allowed_memory, check_memory
 
 RELIEF = "leave out what is not needed, or use a machine with more memory"
@@ -41,25 +42,30 @@ COMBINED = {
 }
 
 
-def import_graph(options: ImportOptions, before: Graph | None = None, *, keep_parts: bool = True) -> Graph:
+def import_graph(
+    options: ImportOptions, before: Graph | None = None, *, keep_parts: bool = True, tell: Tell = SILENT
+) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how.
 
     before: an earlier graph, to which the files add; its nodes keep their parts of the splits, unless others are asked.
+    tell: hears how far it is.
     """
     check_memory("the import", import_memory(options, before), allowed_memory(), RELIEF)
-    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid)
+    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid, tell=tell)
     asked = SplitRule.of(options)
-    kept = SplitRule.kept(before) if before is not None and keep_parts and asked == SplitRule() else None
-    rule = kept or asked
+    known = None if before is None else SplitRule.kept(before)
+    kept = known if keep_parts and asked == SplitRule() else None
+    again = known.drawn_anew(asked) if known is not None and kept is None else None
+    rule = kept or again or asked
     edges, labels, features = _read_files(options, rule, reading, before)
     combine: str | None = options.combine
-    earlier: list[str] = []
+    earlier = None
     if before is not None:
         labels = with_labels_before(before, labels, reading)
         features = with_features_before(before, features, edges, reading)
-        combine, earlier = "sum" if combine == "count" else combine, before.ids().tolist()
+        combine, earlier = "sum" if combine == "count" else combine, ids_before(before)
     nodes = collect_nodes(edges, [values for values in (features, labels) if values is not None], earlier)
-    source, target = nodes.positions(edges.source), nodes.positions(edges.target)
+    source, target = nodes.ends(edges)
     adjacency = _adjacency(source, target, edges, nodes.count, combine, reading)
     codes, class_names = (None, None) if labels is None else place_labels(labels, nodes)
     splits = times = None
@@ -72,14 +78,15 @@ def import_graph(options: ImportOptions, before: Graph | None = None, *, keep_pa
         else:
             splits = _make_splits(options, rule, codes, class_names or [], nodes, reading, times)
             if before is not None and before.splits is not None:
-                reading.notes.append("the splits are made anew, as the options say: nodes may change their part")
+                how = "the splits are made anew" + (", by the rule of the import and" if again else ",")
+                reading.notes.append(f"{how} as the options say: nodes may change their part")
         reading.warnings += thin_classes(splits, codes, class_names or [])
     graph = Graph(
         adjacency=adjacency,
         features=None if features is None else place_features(features, nodes),
         labels=codes,
         class_names=None if class_names is None else byte_strings(class_names),
-        node_ids=None if nodes.names is None else byte_strings(nodes.names),
+        node_ids=None if nodes.names is None else packed_strings(nodes.names),
         splits=splits,
         times=times,
     )
@@ -144,12 +151,12 @@ def _adjacency(
     combine = asked or "sum"
     if edges.weight is None and combine != "count":
         adjacency, done = (
-            unit_adjacency(source, target, count),
+            unit_adjacency(source, target, count, reading.tell),
             "count once (--combine count makes their number the weight)",
         )
     else:
         weight = np.ones(len(source)) if edges.weight is None else edges.weight
-        adjacency = weighted_adjacency(source, target, weight, count, combine, edges.time)
+        adjacency = weighted_adjacency(source, target, weight, count, combine, edges.time, reading.tell)
         done = COMBINED[combine] + ("" if asked else " (--combine chooses another way)")
     if repeats := len(source) - adjacency.nnz:
         reading.notes.append(f"{repeats:,} row(s) repeat an edge of another row: they {done}")
@@ -168,7 +175,7 @@ def _make_splits(
     """Splits from a file, or drawn by a rule."""
     if options.splits is not None:
         splits = read_splits(options.splits, nodes, reading, options.id_column)
-        check_splits(splits, labels, options.splits, nodes.names)
+        check_splits(splits, labels, options.splits, None if nodes.names is None else nodes.name)
         return splits
     splits = rule.draw(labels, class_names, time)
     if time is not None and (lost := int(((labels >= 0) & np.isnan(time)).sum())):

@@ -34,13 +34,12 @@ class Faults:
         """Node ids are text or whole numbers, not empty and not too long."""
         for column in columns:
             table.check_exact(column, "node ids")
-            codes, names = table.columns[column].encoded
-            lengths = np.fromiter(map(len, names), dtype=np.int64, count=len(names))
-            if not lengths.all():
-                empty = (lengths == 0)[codes]
+            shortest, longest = table.columns[column].lengths
+            if not shortest:
+                empty = table.columns[column].sizes() == 0
                 self.add("without a node id", empty, lambda _, n=column: f"the node id in column {n + 1} is empty")  # type: ignore[misc]
-            if lengths.max(initial=0) > LONGEST_NAME:
-                sizes = lengths[codes]
+            if longest > LONGEST_NAME:
+                sizes = table.columns[column].sizes()
                 self.add(
                     "with too long an id",
                     sizes > LONGEST_NAME,

@@ -1,11 +1,9 @@
 """The columns of a table of nodes: the id, the label and the features, by their titles and by the ids of the edges."""
 
-from pathlib import Path
-
 from cgnn_cli.datasets.files.columns import is_number
 from cgnn_cli.datasets.files.edges import EdgeList
 from cgnn_cli.datasets.files.headers import Known, settle_header
-from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, column_number, parse_table
+from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, column_number
 from cgnn_cli.datasets.files.times import is_date
 from cgnn_cli.datasets.files.titles import (
     NAMES,
@@ -27,9 +25,8 @@ SAMPLE_IDS, FEW_FIELDS = 20_000, 5
 RANGE = "-"
 
 
-def node_table(content: bytes, path: Path, edges: EdgeList, reading: Reading, *asked: str | None) -> Table:
+def node_table(table: Table, edges: EdgeList, reading: Reading, *asked: str | None) -> Table:
     """A table of nodes with its header taken; `asked` are the columns that the user named, the id's first."""
-    table = parse_table(content, path, reading)
     if len(table.columns) < 2:
         raise DataError(f"{table.path} has one column, but it needs a node id and a value", IDS_HINT)
     if table.header is not None:
@@ -39,7 +36,7 @@ def node_table(content: bytes, path: Path, edges: EdgeList, reading: Reading, *a
     nodes = [place for place, title in enumerate(titles) if title and names_node(title)]
     place = titles.index(asked[0]) if asked[0] in titles else number if number is not None else (nodes or [0])[0]
     named = any(column is not None and column_number(column.split(RANGE)[0]) is None for column in asked)
-    return settle_header(table, [place], reading, titled=bool(nodes), named=named, known=edges.has_node)
+    return settle_header(table, [place], reading, titled=bool(nodes), named=named, known=edges.has_nodes)
 
 
 def choose_id(table: Table, asked: str | None, known: Known) -> int:
@@ -149,15 +146,15 @@ def _counts_rows(table: Table) -> bool:
 
 
 def _has_any(table: Table, column: int, known: Known) -> bool:
-    return any(known(field) for field in table.columns[column][:SAMPLE_IDS]) or (
-        table.row_count > SAMPLE_IDS and any(map(known, table.columns[column].encoded[1]))
+    return bool(known(list(table.columns[column][:SAMPLE_IDS])).any()) or (
+        table.row_count > SAMPLE_IDS and bool(known(table.columns[column].ids.names).any())
     )
 
 
 def _has_each_once(table: Table, column: int, known: Known) -> bool:
     """Whether a column may be the id for what is in it: nodes of the edges, each in one row."""
-    names = table.columns[column].encoded[1]
-    return len(names) == table.row_count and all(map(known, names))
+    names = table.columns[column].ids.names
+    return len(names) == table.row_count and bool(known(names).all())
 
 
 def _doubt(table: Table, columns: list[int], what: str, flag: str) -> DataError:

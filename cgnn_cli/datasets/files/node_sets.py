@@ -4,9 +4,9 @@ from collections.abc import Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from cgnn_cli.datasets.files.arrays import read_array_or_text
 from cgnn_cli.datasets.files.invalid_rows import Faults
-from cgnn_cli.datasets.files.tables import Reading, Table, parse_table
+from cgnn_cli.datasets.files.reading import read_array_or_table
+from cgnn_cli.datasets.files.tables import Reading, Table
 from cgnn_cli.errors import DataError
 
 NODE_WORDS = ("node", "nodes", "id", "ids", "node_id", "nodeid", "vertex")
@@ -29,7 +29,9 @@ def read_members(path: Path, known: Set[str], reading: Reading) -> list[Member]:
 
     The first row of a text is a header where it names a column of nodes and is no known node itself.
     """
-    table = parse_table(read_array_or_text(path), path, reading)
+    table = read_array_or_table(path, reading)
+    if not isinstance(table, Table):
+        raise DataError(f"{path} is a numpy file, and sets of nodes are a table", HINT)
     if table.header is None and not known & set(titles := table.row(0)):
         named = any(title.strip().lower() in NODE_WORDS for title in titles)
         table = table.take_header(True, reading) if named else table

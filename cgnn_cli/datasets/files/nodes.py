@@ -1,74 +1,93 @@
 """The nodes of the user's graph: all of them in their order, and their features, labels and times in that order."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli import mapped
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
+from cgnn_cli.datasets.files.ids import in_order, joined, lookup, places
 from cgnn_cli.datasets.files.node_values import NodeValues
 from cgnn_cli.datasets.files.tables import IDS_HINT, NODE_NUMBER
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 
-WHOLE_NUMBER = re.compile(r"0|[1-9][0-9]*")
 CLASS_NUMBER = re.compile(r"-?[0-9]{1,18}")
 MANY_NODES, MANY_PER_ID = 10_000_000, 100
+PLACED_ROWS = 1 << 14
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """All nodes in their order; `names` is None where they are just numbered."""
+    """All nodes in their order; `names` holds their ids as Arrow has them, and is None where they are just numbered."""
 
     count: int
-    names: list[str] | None = None
-
-    @cached_property
-    def _index(self) -> dict[str, int]:
-        return {name: position for position, name in enumerate(self.names or map(str, range(self.count)))}
+    names: Any = None
 
     def positions(self, ids: Ids) -> np.ndarray:
         """The position of each id, -1 where there is no such node."""
         if isinstance(ids, np.ndarray):
             return ids
-        codes, names = ids.encoded
-        places = np.fromiter((self._index.get(name, -1) for name in names), dtype=np.int64, count=len(names))
-        return places[codes]
+        return lookup(self.places(ids.ids.names), ids.ids.codes[0])
+
+    def ends(self, edges: EdgeList) -> tuple[np.ndarray, np.ndarray]:
+        """The positions of the sources and the targets of edges."""
+        table, codes = self.places(edges.ends.names), iter(edges.ends.codes)
+        source, target = (
+            ends if isinstance(ends, np.ndarray) else lookup(table, next(codes))
+            for ends in (edges.source, edges.target)
+        )
+        return source, target
+
+    def places(self, names: Any) -> np.ndarray:
+        """The position of each of some different ids, as Arrow has them."""
+        import pyarrow as pa
+
+        return places(names, pa.array(np.arange(self.count)) if self.names is None else self.names)
 
     def has(self, name: str) -> bool:
-        return name in self._index
+        import pyarrow as pa
+
+        return bool(self.places(pa.array([name], pa.large_string()))[0] >= 0)
 
     def name(self, position: int) -> str:
-        return str(position) if self.names is None else self.names[position]
+        return str(position if self.names is None else self.names[int(position)].as_py())
 
 
-def collect_nodes(edges: EdgeList, values: list[NodeValues], earlier: Iterable[str] = ()) -> Nodes:
+def collect_nodes(edges: EdgeList, values: list[NodeValues], earlier: Any = None) -> Nodes:
     """The union of all ids: numbers in their order where all are whole numbers, else in the order of UTF-8.
 
-    earlier: ids that are nodes anyway, for edges with ids in text.
+    earlier: ids, as Arrow has them, that are nodes anyway, for edges with ids in text.
     """
-    text = {item.path: set(item.ids.encoded[1]) for item in values if item.ids is not None}
+    import pyarrow as pa
+
+    text = [(item.path, item.ids.ids.names) for item in values if item.ids is not None]
     rows = {item.path: item.row_count for item in values if item.ids is None}
     if edges.number_count:
         rows[edges.path] = edges.number_count
     else:
-        text[edges.path] = text.get(edges.path, set()) | edges.names | set(earlier)
+        text += [(edges.path, edges.ends.names)] + ([] if earlier is None else [(edges.path, earlier)])
     if rows:
         return _numbered_nodes(edges, rows, text)
-    names = set().union(*text.values())
-    whole = all(map(WHOLE_NUMBER.fullmatch, names))
-    ordered = sorted(names, key=lambda name: (len(name), name)) if whole else sorted(names)
-    plain = whole and ordered[-1] == str(len(ordered) - 1)
-    return Nodes(len(ordered), None if plain else ordered)
+    names = in_order(joined(*(found for _, found in text)))
+    last, count = names[len(names) - 1].as_py(), len(names)
+    plain = names.type == pa.int64() and last == count - 1
+    return Nodes(count, None if plain else names)
 
 
-def _numbered_nodes(edges: EdgeList, rows: dict[Path, int], text: dict[Path, set[str]]) -> Nodes:
+def _numbered_nodes(edges: EdgeList, rows: dict[Path, int], text: list[tuple[Path, Any]]) -> Nodes:
+    import pyarrow as pa
+
     array_path, count = next(iter(rows)), max(rows.values())
-    for path, names in text.items():
+    for path, found in text:
+        if not len(found):
+            continue
+        numbers = found.type == pa.int64()
+        names = [str(max(found.to_numpy()))] if numbers else found.to_pylist()
         odd = min((name for name in names if not NODE_NUMBER.fullmatch(name)), default=None)
         if odd is not None:
             raise DataError(f"{array_path} has rows for nodes 0..N-1, but {path} names a node {shorten(odd)}", IDS_HINT)
@@ -86,12 +105,16 @@ def place_features(features: NodeValues, nodes: Nodes) -> np.ndarray | csr_array
         return features.values
     positions = nodes.positions(features.table.columns[features.id_column])
     features.table.check_single_rows(positions, features.id_column)
-    missing = np.setdiff1d(np.arange(nodes.count), positions)
+    missing = np.flatnonzero(np.bincount(positions, minlength=nodes.count) == 0)
     if len(missing):
         names = ", ".join(shorten(nodes.name(position)) for position in missing[:5])
         hint = "add a row for every node"
         raise DataError(f"{features.path} has no row for {len(missing)} node(s), first {names}", hint)
-    return features.values[np.argsort(positions)]
+    placed = mapped.empty(features.values.shape, features.values.dtype)
+    for start in range(0, len(positions), PLACED_ROWS):
+        rows = slice(start, start + PLACED_ROWS)
+        placed[positions[rows]] = features.values[rows]
+    return placed
 
 
 def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str]]:
@@ -106,15 +129,17 @@ def place_labels(labels: NodeValues, nodes: Nodes) -> tuple[np.ndarray, list[str
         _check_rows(labels, nodes)
         return codes, names
     positions = nodes.positions(labels.table.columns[labels.id_column])
-    _, first, inverse = np.unique(positions, return_index=True, return_inverse=True)
-    conflicts = np.flatnonzero(codes[first][inverse] != codes)
+    placed = mapped.full(nodes.count, -1, np.int64)
+    placed[positions[::-1]] = codes[::-1]  # of several rows the first
+    conflicts = np.flatnonzero(placed[positions] != codes)
     if len(conflicts):
         row = int(conflicts[0])
-        name, other = shorten(nodes.name(positions[row])), labels.table.lines[first[inverse[row]]]
-        message = f"{labels.table.where(row)}: node {name} has another label on {labels.table.unit} {other}"
+        other = labels.table.lines[int(np.argmax(positions == positions[row]))]
+        message = (
+            f"{labels.table.where(row)}: node {shorten(nodes.name(positions[row]))} "
+            f"has another label on {labels.table.unit} {other}"
+        )
         raise DataError(message, "keep one label a node")
-    placed = np.full(nodes.count, -1, dtype=np.int64)
-    placed[positions] = codes
     return placed, names
 
 

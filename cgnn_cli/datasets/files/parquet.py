@@ -1,6 +1,7 @@
 """Parquet files as tables: the names of the columns are the header, and values are what their text would be."""
 
 from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,52 +20,97 @@ COPY_HINT = "check how the file was made or copied"
 def parquet_table(content: bytes, path: Path) -> Table:
     """The table in the content of a Parquet file. A column is read when it is used."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
-    try:
-        buffer = pa.BufferReader(content)
-        texts = [field.name for field in pq.read_schema(buffer) if _is_text(field.type)]
-        file = pq.ParquetFile(buffer, read_dictionary=texts)
-        names, count = list(file.schema_arrow.names), int(file.metadata.num_rows)
-    except Exception as error:  # Arrow raises its own errors, and Python's for some damaged files
-        raise DataError(f"{path} cannot be read as a Parquet file: {one_line(error)}", COPY_HINT) from error
-    if not names or count < 1:
+    file = _open(pa.BufferReader(content), path)
+    names, count = _names_of(file, path), int(file.metadata.num_rows)
+    if count < 1:
         raise DataError(f"{path} holds no rows", COPY_HINT)
-    repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated:
-        raise DataError(f"{path} has several columns called {shorten(repeated[0])}", "give each column its own name")
-    columns = [Column(partial(_load, file, name, count, path), count) for name in names]
+    columns = [Column(partial(_load, file, name, path), count) for name in names]
     return Table(path, columns, range(1, count + 1), names, "row")
 
 
-def _load(file: Any, name: str, count: int, path: Path) -> Any:
-    """A column as strings or numbers, read and unpacked a group of rows at a time."""
+def schema_of(path: Path) -> tuple[Any, int]:
+    """The columns of a Parquet file, as Arrow has them, and the number of rows."""
+    file = _open(str(path), path)
+    with file:
+        _names_of(file, path)
+        return file.schema_arrow, int(file.metadata.num_rows)
+
+
+def read_column(path: Path, name: str) -> Iterator[Any]:
+    """A column of a Parquet file as strings or numbers, in batches that are taken one by one."""
+    file = _open(str(path), path)
+    with file:
+        yield from _batches(file, name, path, hold=False)
+
+
+def kind_of(kind: Any) -> Any:
+    """The type that a column has when it is read."""
     import pyarrow as pa
 
-    place, parts = file.schema_arrow.get_field_index(name), []
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return kind if pa.types.is_integer(kind) or pa.types.is_floating(kind) else pa.string()
+
+
+def _open(source: Any, path: Path) -> Any:
+    import pyarrow.parquet as pq
+
+    try:
+        texts = [field.name for field in pq.read_schema(source) if _is_text(field.type)]
+        return pq.ParquetFile(source, read_dictionary=texts)
+    except Exception as error:  # Arrow raises its own errors, and Python's for some damaged files
+        raise DataError(f"{path} cannot be read as a Parquet file: {one_line(error)}", COPY_HINT) from error
+
+
+def _names_of(file: Any, path: Path) -> list[str]:
+    names = list(file.schema_arrow.names)
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DataError(f"{path} has several columns called {shorten(repeated[0])}", "give each column its own name")
+    if not names:
+        raise DataError(f"{path} holds no rows", COPY_HINT)
+    return names
+
+
+def _load(file: Any, name: str, path: Path) -> Any:
+    import pyarrow as pa
+
+    return pa.chunked_array(list(_batches(file, name, path, hold=True)))
+
+
+def _batches(file: Any, name: str, path: Path, *, hold: bool) -> Iterator[Any]:
+    """A column as strings or numbers, read and unpacked a group of rows at a time.
+
+    hold: whether all of it will be held in memory, and has to fit.
+    """
+    import pyarrow as pa
+
+    place, found, count = file.schema_arrow.get_field_index(name), 0, int(file.metadata.num_rows)
     needed, limit = 0, allowed_memory()
     try:
         if pa.types.is_nested(file.schema_arrow.field(place).type):
             raise ValueError("it holds lists or structures")
-        groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
-        # The mean over the columns: Arrow ends the process over a damaged entry of a single one.
-        declared = sum(group.total_byte_size for group in groups) // len(file.schema_arrow)
-        check_memory(f"reading {path}", max(declared, VALUE_BYTES * count), limit, READING_HINT)
+        if hold:
+            groups = (file.metadata.row_group(number) for number in range(file.num_row_groups))
+            # The mean over the columns: Arrow ends the process over a damaged entry of a single one.
+            declared = sum(group.total_byte_size for group in groups) // len(file.schema_arrow)
+            check_memory(f"reading {path}", max(declared, VALUE_BYTES * count), limit, READING_HINT)
         for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
             column = batch.column(0)
             column.validate(full=True)
-            needed += _size_as_text(column)
+            needed = needed * hold + _size_as_text(column)
             check_memory(f"reading {path}", needed, limit, READING_HINT)
-            parts.append(_simple(column))
-        column = pa.chunked_array(parts)
+            column = _simple(column)
+            found += len(column)
+            yield column
     except (CgnnError, MemoryError):
         raise
     except Exception as error:  # as above
         message = f"{path}: column {shorten(name)} cannot be read: {one_line(error)}"
         raise DataError(message, f"store numbers or strings; {COPY_HINT}") from error
-    if len(column) != count:
-        raise DataError(f"{path} is damaged: column {shorten(name)} has {len(column)} of {count} rows", COPY_HINT)
-    return column
+    if found != count:
+        raise DataError(f"{path} is damaged: column {shorten(name)} has {found} of {count} rows", COPY_HINT)
 
 
 def _is_text(kind: Any) -> bool:

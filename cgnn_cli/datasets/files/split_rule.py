@@ -22,9 +22,11 @@ from cgnn_cli.datasets.splits import (
     ratio_splits,
     time_splits,
 )
+from cgnn_cli.errors import CorruptError, UsageError
 from cgnn_cli.graph import Graph
 
 RULE = "split_rule"  # in the summary of an import
+KEPT_HINT = "import the dataset again"
 TIMELESS = "labelled node(s) have no time, and are in no split"
 
 
@@ -52,7 +54,14 @@ class SplitRule:
     def kept(cls, before: Graph) -> Self | None:
         """That of an imported graph; None where it has no splits."""
         found = before.summary.get(RULE, {})
+        if not _is_rule(found):
+            raise CorruptError("the rule of the splits, as the dataset's record has it, is damaged", KEPT_HINT)
         return None if before.splits is None else cls(**{name: found[name] for name in NAMES if name in found})
+
+    def drawn_anew(self, asked: Self) -> Self | None:
+        """The rule with another number or seed of splits, where an update asks for nothing else; None otherwise."""
+        draw = {"split_count": asked.split_count, "split_seed": asked.split_seed}
+        return dataclasses.replace(self, **draw) if asked == type(self)(**draw) and not self.from_file else None
 
     def told(self) -> dict[str, Any]:
         """What is not as usual, as a summary has it."""
@@ -98,3 +107,20 @@ class SplitRule:
 
 
 NAMES = tuple(field.name for field in dataclasses.fields(SplitRule))
+TEXTS, COUNTS = ("split_ratio", "train_before", "test_from", "time_column"), ("per_class", "val", "split_count")
+
+
+def _is_rule(found: Any) -> bool:
+    """Whether what a record has may be a rule: it may come from elsewhere."""
+    if not isinstance(found, dict):
+        return False
+    whole = {name: value for name, value in found.items() if name in (*COUNTS, "split_seed")}
+    if any(type(value) is not int or value < (name in COUNTS) for name, value in whole.items()):
+        return False
+    if not all(isinstance(found[name], str) for name in TEXTS if name in found):
+        return False
+    try:
+        rule = SplitRule(**{name: found[name] for name in NAMES if name in found})
+        return isinstance(rule.from_file, bool) and (rule.ratio, rule.moments) != ()
+    except UsageError:
+        return False

@@ -1,40 +1,40 @@
 """Splits the user gives: masks in an .npz file, or a table with a column a split."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from cgnn_cli.datasets.files.archives import read_masks
-from cgnn_cli.datasets.files.arrays import NPY_MAGIC, ZIP_MAGIC, read_array_or_text
+from cgnn_cli.datasets.files.arrays import NPY_MAGIC
 from cgnn_cli.datasets.files.nodes import Nodes
-from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table, parse_table
+from cgnn_cli.datasets.files.reading import read_array_or_table
+from cgnn_cli.datasets.files.tables import IDS_HINT, Reading, Table
 from cgnn_cli.datasets.files.titles import names_node
-from cgnn_cli.datasets.splits import Names, shown
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, UNUSED
 
 SPLIT_WORDS = {"": UNUSED, **SPLIT_PARTS, "valid": SPLIT_PARTS["val"], "validation": SPLIT_PARTS["val"]}
+Name = Callable[[int], str]
 
 
 def read_splits(path: Path, nodes: Nodes, reading: Reading, id_column: str | None = None) -> np.ndarray:
     """The splits in a file, one a row."""
-    content = read_array_or_text(path)
+    content = read_array_or_table(path, reading)
+    if isinstance(content, Table):
+        return _table_splits(content, nodes, reading, id_column)
     if content.startswith(NPY_MAGIC):
         hint = "store train_mask, val_mask and test_mask"
         raise DataError(f"{path} is a .npy file, but splits are .npz or CSV", hint)
-    if not content.startswith(ZIP_MAGIC):
-        return _table_splits(content, path, nodes, reading, id_column)
     if nodes.names is not None:
         raise DataError(f"{path} has masks for nodes 0..N-1, but the nodes have ids of their own", IDS_HINT)
     return splits_from_masks(read_masks(content, path), nodes.count, path)
 
 
-def _table_splits(content: bytes, path: Path, nodes: Nodes, reading: Reading, id_column: str | None) -> np.ndarray:
-    table = parse_table(content, path, reading)
+def _table_splits(table: Table, nodes: Nodes, reading: Reading, id_column: str | None) -> np.ndarray:
     if len(table.columns) < 2:
-        raise DataError(f"{path} has one column, but it needs a node id and a column a split", IDS_HINT)
+        raise DataError(f"{table.path} has one column, but it needs a node id and a column a split", IDS_HINT)
     if table.header is None:
         table = table.take_header(_has_header(table, nodes) if reading.header is None else reading.header, reading)
     named = [place for place, title in enumerate(table.header or ()) if names_node(title)]
@@ -94,12 +94,12 @@ def splits_from_masks(masks: Mapping[str, np.ndarray], node_count: int, path: Pa
     return splits
 
 
-def check_splits(splits: np.ndarray, labels: np.ndarray, path: Path, ids: Names = None) -> None:
+def check_splits(splits: np.ndarray, labels: np.ndarray, path: Path, name: Name | None = None) -> None:
     """Stored splits use labelled nodes only, and no part of them is empty."""
     for number, split in enumerate(splits):
         unlabelled = np.flatnonzero((split != UNUSED) & (labels < 0))
         if len(unlabelled):
-            first = shown(int(unlabelled[0]), ids)
+            first = str(unlabelled[0]) if name is None else shorten(name(int(unlabelled[0])))
             message = f"{path}: split {number} uses {len(unlabelled)} node(s) without a label, first {first}"
             raise DataError(message, "label them or take them out of the split")
         for part, code in SPLIT_PARTS.items():

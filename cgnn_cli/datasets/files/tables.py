@@ -1,7 +1,7 @@
 """Tables of the user's files, from text or Parquet: columns of fields, their header, and the lines that errors name."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from cgnn_cli.datasets.files.columns import Column, is_number
 from cgnn_cli.datasets.files.delimited import Comments, Lines, split_text
+from cgnn_cli.datasets.files.places import Places
 from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.watch import Watch
 
 PARQUET_MAGIC = re.compile(rb"PAR1(?![,;\s])")
 NODE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -24,7 +26,8 @@ class Reading:
     """How text files are read, and what is said of it meanwhile.
 
     `header` says whether the first row is one; None: it is detected. `comment` is the sign of comments, where one was
-    asked for. `comment_lines` counts what was skipped, and `dropped` the rows that `drop_invalid` left out.
+    asked for. `comment_lines` counts what was skipped, and `dropped` the rows that `drop_invalid` left out. `tell`
+    hears how far it is.
     """
 
     header: bool | None = None
@@ -34,6 +37,27 @@ class Reading:
     drop_invalid: bool = False
     dropped: int = 0
     warnings: list[str] = field(default_factory=list)
+    tell: Callable[[int, int, str], None] = Watch().progress
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The text files of a folder, as long as it is not known whether the first row of each is its header.
+
+    whole: the table with all rows, where the table at hand lacks those first rows that are like that of the `first`
+    file; odd: a file whose first row is another, with that row.
+    """
+
+    whole: "Table"
+    first: Path
+    odd: tuple[Path, list[str]] | None = None
+
+    def check_headers(self, header: Sequence[str]) -> None:
+        if self.odd is not None:
+            path, row = self.odd
+            shown, titles = (", ".join(map(shorten, fields[:4])) for fields in (row, header))
+            message = f"{path} begins with the row {shown}, and {self.first} with the header {titles}"
+            raise DataError(message, "give every file the same header, or none and --no-header")
 
 
 @dataclass(frozen=True)
@@ -45,6 +69,7 @@ class Table:
     lines: Lines
     header: list[str] | None = None
     unit: str = "line"
+    parts: Parts | None = None
 
     @property
     def row_count(self) -> int:
@@ -73,7 +98,8 @@ class Table:
     def with_header(self) -> "Table":
         """The same table with its first row taken as the header."""
         header = [title.strip() for title in self.row(0)]
-        return replace(self, columns=[column[1:] for column in self.columns], lines=self.lines[1:], header=header)
+        columns = [column[1:] for column in self.columns]
+        return replace(self, columns=columns, lines=self.lines[1:], header=header, parts=None)
 
     def take_header(self, header: bool | None, reading: Reading) -> "Table":
         """The table, with its first row taken as the header where it is one; a note says which.
@@ -85,7 +111,9 @@ class Table:
             return self
         if not header:
             notes.append(f"{self.path}: no header; line {self.lines[0]} is data")
-            return self
+            return self if self.parts is None else self.parts.whole
+        if self.parts is not None:
+            self.parts.check_headers(self.row(0))
         if self.row_count == 1:
             raise DataError(f"{self.path} holds a header and no rows", "if its only row is data, use --no-header")
         titles = ", ".join(map(shorten, self.row(0)[:4])) + (", ..." if len(self.columns) > 4 else "")
@@ -125,12 +153,13 @@ class Table:
 
     def keep(self, rows: np.ndarray) -> "Table":
         """The table with the rows of a mask."""
-        return replace(self, columns=[column.keep(rows) for column in self.columns], lines=np.array(self.lines)[rows])
+        lines = self.lines.keep(rows) if isinstance(self.lines, Places) else np.array(self.lines)[rows]
+        return replace(self, columns=[column.keep(rows) for column in self.columns], lines=lines)
 
     def check_single_rows(self, positions: np.ndarray, ids: int = 0) -> None:
         """No node has two rows; `positions` holds the node of each, from the column `ids`."""
-        first = np.unique(positions, return_index=True)[1]
-        if len(first) < len(positions):
+        if np.bincount(positions).max(initial=0) > 1:
+            first = np.unique(positions, return_index=True)[1]
             row = int(np.setdiff1d(np.arange(len(positions)), first)[0])
             name = shorten(self.columns[ids][row])
             raise DataError(f"{self.where(row)}: node {name} has a row already", "keep one row a node")
@@ -144,21 +173,25 @@ def parse_table(content: bytes, path: Path, reading: Reading) -> Table:
         return parquet_table(content, path)
     columns, lines, comments = split_text(plain_text(content, path), path, reading.comment)
     table = Table(path, columns, lines)
-    _note_comments(table, comments, reading)
+    note_comments(table, path, comments, len(comments.lines), reading)
     return table
 
 
-def _note_comments(table: Table, comments: Comments, reading: Reading) -> None:
-    """Say which lines were skipped; a comment is refused where it is likely to be the first row."""
-    reading.comment_lines += len(comments.lines)
-    if comments.lines:
-        said = f"{table.path}: {len(comments.lines)} comment line(s) skipped, the first is line {comments.lines[0]}"
+def note_comments(table: Table, path: Path, comments: Comments, count: int, reading: Reading) -> None:
+    """Say which lines were skipped; a comment is refused where it is likely to be the first row.
+
+    path: the file that the comments are of; count: how many there are, in all files of a folder.
+    """
+    reading.comment_lines += count
+    if count:
+        said = f"{table.path}: {count} comment line(s) skipped, the first is line {comments.lines[0]}"
+        said += "" if path == table.path else f" of {path.name}"
         if comments.row:
             line, fields = comments.lines[-1], ", ".join(map(shorten, comments.row[:4]))
             said += f"; line {line} ({fields}) has as many fields as a row: quote its first field if it is one"
             if _is_likely_row(table, comments.row):
                 sign = comments.row[0][0]
-                message = f"{table.path}, line {line}: it starts with {sign}, but may be a row: {fields}"
+                message = f"{path}, line {line}: it starts with {sign}, but may be a row: {fields}"
                 hint = f"--comment none takes it as a row, --comment '{sign}' as a comment like all such lines"
                 raise DataError(message, hint)
         reading.notes.append(said)

@@ -1,4 +1,4 @@
-"""The user's text files as bytes: read whole, unpacked, and checked to be UTF-8."""
+"""The user's text files as bytes: read whole or in blocks of lines, unpacked, and checked to be UTF-8."""
 
 import codecs
 import gzip
@@ -7,14 +7,16 @@ import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from cgnn_cli.errors import DataError, ResourceError
-from cgnn_cli.resources import check_reading, gather
+from cgnn_cli.resources import check_reading, gather, readable_bytes
 
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-BLOCK_BYTES = 1 << 24
+BLOCK_BYTES, LONGEST_LINE = 1 << 24, 1 << 26
+CODE_HINT = "convert it first, for example: iconv -f LATIN1 -t UTF-8 OLD > NEW"
 MEMORY_HINT = "use a machine with more, or a smaller graph"
 TEXT_MEMORY = 6  # a byte of text takes up to about so many while it becomes a table
 
@@ -39,17 +41,55 @@ def read_content(path: Path) -> bytes:
 
 def plain_text(content: bytes, path: Path) -> bytes:
     """The content of a text file, unpacked and checked, without its byte-order mark, and with \\n as its line ends."""
-    content = _gunzip(content, path)
-    hint = "convert it first, for example: iconv -f LATIN1 -t UTF-8 OLD > NEW"
+    return _checked(_without_mark(_gunzip(content, path), path), path)
+
+
+def text_blocks(path: Path) -> Iterator[bytes]:
+    """The same in blocks of whole lines, of about BLOCK_BYTES each; a file without bytes has none."""
+    rest, line = b"", 1
+    for block in _unpacked_blocks(path):
+        rest += block if rest or line > 1 else _without_mark(block, path)
+        stop = max(rest.rfind(b"\n"), rest.rfind(b"\r", 0, len(rest) - 1)) + 1
+        if stop:
+            text = _checked(rest[:stop], path, line)
+            line, rest = line + text.count(b"\n"), rest[stop:]
+            yield text
+        elif len(rest) > LONGEST_LINE:
+            message = f"{path}, line {line}: the line has more than {readable_bytes(LONGEST_LINE)}"
+            raise DataError(message, "check that it is a table")
+    if rest:
+        yield _checked(rest, path, line)
+
+
+def _unpacked_blocks(path: Path) -> Iterator[bytes]:
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(len(GZIP_MAGIC)) == GZIP_MAGIC
+            file.seek(0)
+            source: BinaryIO = gzip.GzipFile(fileobj=file) if packed else file  # type: ignore[assignment]
+            yield from iter(lambda: source.read(BLOCK_BYTES), b"")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged_gzip(path, error) from error
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise DataError(f"{path} cannot be read: {reason}", "check the path and its permissions") from error
+
+
+def _without_mark(content: bytes, path: Path) -> bytes:
+    """The beginning of a text without a byte-order mark, which is that of UTF-8 or none."""
     if content.startswith(UTF16_MARKS):
-        raise DataError(f"{path} is UTF-16 text, but only UTF-8 is read", hint.replace("LATIN1", "UTF-16"))
-    content = content.removeprefix(UTF8_MARK)
+        raise DataError(f"{path} is UTF-16 text, but only UTF-8 is read", CODE_HINT.replace("LATIN1", "UTF-16"))
+    return content.removeprefix(UTF8_MARK)
+
+
+def _checked(content: bytes, path: Path, first_line: int = 1) -> bytes:
     bad = _first_bad_byte(content)
     if bad is not None:
-        line = content.count(b"\n", 0, bad) + 1
-        raise DataError(f"{path}, line {line}: the file is not UTF-8 text, which is the only encoding read", hint)
+        line = content.count(b"\n", 0, bad) + first_line
+        message = f"{path}, line {line}: the file is not UTF-8 text, which is the only encoding read"
+        raise DataError(message, CODE_HINT)
     if b"\0" in content:
-        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        line = content.count(b"\n", 0, content.index(b"\0")) + first_line
         raise DataError(f"{path}, line {line}: a NUL byte; the file is not UTF-8 text", "give text, .npy or .npz")
     return content.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in content else content
 
@@ -71,7 +111,11 @@ def _gunzip(content: bytes, path: Path) -> bytes:
         file = gzip.GzipFile(fileobj=io.BytesIO(content))
         return gather(iter(lambda: file.read(BLOCK_BYTES), b""), path, TEXT_MEMORY)
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path} is a damaged gzip file: {error}", "fetch or compress it again") from error
+        raise _damaged_gzip(path, error) from error
+
+
+def _damaged_gzip(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path} is a damaged gzip file: {error}", "fetch or compress it again")
 
 
 def _first_bad_byte(content: bytes) -> int | None:

@@ -10,6 +10,7 @@ from scipy.sparse import issparse
 from cgnn_cli.configs import FEATURE_NAMES
 from cgnn_cli.datasets.files.columns import Column
 from cgnn_cli.datasets.files.edges import EdgeList, Ids
+from cgnn_cli.datasets.files.ids import encode, places
 from cgnn_cli.datasets.files.node_values import NodeValues
 from cgnn_cli.datasets.files.nodes import Nodes
 from cgnn_cli.datasets.files.split_rule import RULE, TIMELESS, SplitRule
@@ -18,7 +19,44 @@ from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.graph import UNUSED, Graph, column_order
 
 BEFORE = Path("the graph so far")
+ASKED = "asked"  # in the summary of an import: what it was told of edges
+EDGE_OPTIONS = ("source_column", "target_column", "weight_column", "combine")
 WEIGHTED = "weighted"  # in the summary of an import: whether it took weights, which may all be 1
+
+
+def asked_of(given: dict[str, Any], earlier: dict[str, Any]) -> dict[str, str]:
+    """What an import, or an update of an earlier graph with a summary, was told of edges, for later updates."""
+    return {**_asked_before(earlier), **{name: str(given[name]) for name in EDGE_OPTIONS if given.get(name)}}
+
+
+def as_imported(given: dict[str, Any], earlier: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The options of an update, and where it has edges those of the import that it does not give; what these are."""
+    if given.get("edges") is None:
+        return given, ""
+    kept = {name: value for name, value in _asked_before(earlier).items() if name not in given}
+    if given.get("combine") == "count":
+        kept.pop("weight_column", None)
+    if given.get("weight_column") and kept.get("combine") == "count":
+        del kept["combine"]
+    told = ", ".join(f"--{name.replace('_', '-')} {value}" for name, value in kept.items())
+    return {**given, **kept}, told
+
+
+def _asked_before(earlier: dict[str, Any]) -> dict[str, str]:
+    """From a summary, which may come from elsewhere."""
+    asked = earlier.get(ASKED)
+    if not isinstance(asked, dict):
+        return {}
+    return {name: value for name, value in asked.items() if name in EDGE_OPTIONS and isinstance(value, str)}
+
+
+def ids_before(before: Graph) -> Any:
+    """The ids of the earlier graph, as Arrow has them."""
+    import pyarrow as pa
+
+    if before.node_ids is None:
+        return pa.array(np.arange(before.node_count))
+    return encode([pa.chunked_array([pa.array(before.node_ids, pa.binary()).cast(pa.string())])]).names
 
 
 def no_edges() -> EdgeList:
@@ -89,7 +127,7 @@ def with_features_before(
         return None
     ids = before.ids()
     if features is None:
-        if lacking := len(edges.names - set(ids.tolist())):
+        if lacking := int((places(edges.ends.names, ids_before(before)) < 0).sum()):
             message = f"{lacking:,} node(s) are new, and the graph so far has features"
             raise UsageError(message, "give theirs with --features")
         table = Table(BEFORE, [_column(ids.tolist())], range(len(ids)))
