@@ -40,3 +40,7 @@ class Watch:
     def stop_requested(self) -> bool:
         """Whether the computation should save a snapshot and stop."""
         return False
+
+    def lend(self) -> tuple[int, list[int]] | None:
+        """The numbers under which the other ranks hold the graph and the operators, where they can be given them."""
+        return None

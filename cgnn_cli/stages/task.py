@@ -9,7 +9,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from scipy.sparse import csr_array, hstack
-from torch import Tensor
+from torch import Tensor, nn
 
 from cgnn_cli.class_weights import parsed
 from cgnn_cli.configs import ComputeConfig, TrainConfig
@@ -21,8 +21,17 @@ from cgnn_cli.models.parts.branch import WithBranch, similar_labels
 from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, hide_entries
 from cgnn_cli.models.parts.label_walk import LabelWalk
 from cgnn_cli.models.parts.propagate import Input, Propagator, as_input, beside, lay_out, with_last
-from cgnn_cli.models.parts.sampling import dense_rows, on_part, operators_in, output_by_chunks, rows_of, sampled_part
+from cgnn_cli.models.parts.sampling import (
+    dense_rows,
+    on_part,
+    operators_in,
+    output_by_chunks,
+    rows_of,
+    sampled_part,
+    takes_chunks,
+)
 from cgnn_cli.operators.normalise import inverse_or_zero, scaled
+from cgnn_cli.ranks.team import Team
 from cgnn_cli.resources import thread_count
 
 CPU = torch.device("cpu")
@@ -87,6 +96,8 @@ class Task:
     class_weights: of each class in the loss, with a mean of 1 over the training nodes. focus: the class that the
     metric is about, where it is about one.
     folds: with `--label-walk`, training nodes and the columns that x has while these are learnt from.
+    team: the ranks that share the work, of which each has a part of every batch; averaging: the network in a training
+    with them.
     """
 
     network: Classifier
@@ -99,6 +110,8 @@ class Task:
     folds: tuple[tuple[Tensor, Tensor], ...] = ()
     class_weights: Tensor | None = None
     focus: int | None = None
+    team: Team | None = None
+    averaging: nn.Module | None = None
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Mean cross entropy of some nodes, weighted by class where that is asked for."""
@@ -123,7 +136,7 @@ class Task:
         """Class scores and last hidden layer of all nodes, in 32 bits, from x or with the columns of a fold."""
         with self.reduced_precision():
             if batches(self.config):
-                output = output_by_chunks(self.network, self.x, self.device)
+                output = output_by_chunks(self.network, self.x, self.device, team=self.team)
             else:
                 output = self.network(self._input(self.x, columns))
         return Output(output.logits.float(), output.hidden.float())
@@ -135,6 +148,11 @@ class Task:
             return False
         read = self.config.to_dict()
         return not any(value for name, value in read.items() if name.endswith("dropout") or name == "batch_norm")
+
+    @property
+    def in_chunks(self) -> bool:
+        """Whether the output of all nodes is made in chunks, which a team shares."""
+        return bool(batches(self.config)) and takes_chunks(self.network, self.device)
 
     def reduced_precision(self) -> torch.autocast:
         """Dense products in 16 bits, if that is asked for."""
@@ -164,18 +182,29 @@ class Task:
             yield len(nodes) / len(self.nodes["train"]), self.loss(logits[nodes], self.labels[nodes])
 
     def _batch_steps(self, epoch: int, sampling: SamplingOptions) -> Iterator[tuple[float, list[tuple[float, Tensor]]]]:
-        whole = [operator.matrix for operator in operators_in(self.network)]
+        whole, network = [operator.matrix for operator in operators_in(self.network)], self.averaging or self.network
         drawn = self._batches(np.random.default_rng([self.seed, epoch]), sampling.batch_nodes)
         for number, (batch, columns) in enumerate(drawn, start=1):
             # from 1: a seed that ends in 0 draws the same as the seed without it, here the order of the nodes
-            rng = np.random.default_rng([self.seed, epoch, number])
-            part = sampled_part(whole, batch, sampling.layers, sampling.fanout, rng)
+            own, weight, rng = self._own_part(batch, [self.seed, epoch, number])
+            part = sampled_part(whole, own, sampling.layers, sampling.fanout, rng)
             rows = None if columns is None else dense_rows(columns, part.nodes, self.device)
             with on_part(self.network, part, self.device), self.reduced_precision():
-                output: Output = self.network(self._input(rows_of(self.x, part.nodes, self.device), rows))
-            labels = self.labels[torch.from_numpy(batch)].to(self.device)
-            loss = self.loss(output.logits[: len(batch)].float(), labels)
-            yield len(batch) / len(self.nodes["train"]), [(1.0, loss)]
+                output: Output = network(self._input(rows_of(self.x, part.nodes, self.device), rows))
+            labels = self.labels[torch.from_numpy(own)].to(self.device)
+            loss = self.loss(output.logits[: len(own)].float(), labels)
+            yield len(batch) / len(self.nodes["train"]), [(1.0, weight * loss)]
+
+    def _own_part(self, batch: np.ndarray, seed: list[int]) -> tuple[np.ndarray, float, np.random.Generator]:
+        """What is to be done of a batch here, the weight of its loss, and what its neighbours are drawn by.
+
+        The ranks of a team hide entries by numbers of their own, which depend on nothing before.
+        """
+        if self.team is None:
+            return batch, 1.0, np.random.default_rng(seed)
+        rng = np.random.default_rng([*seed, self.team.rank])
+        torch.manual_seed(int(rng.integers(2**63)))
+        return *self.team.part(batch), rng
 
     def _batches(self, rng: np.random.Generator, size: int) -> Iterator[tuple[np.ndarray, Tensor | None]]:
         """The training nodes in random order, some at a time; with folds one fold after another, and its columns."""
