@@ -45,10 +45,10 @@ class Team:
     def averaged(self, network: nn.Module, *, leaves_out: bool) -> nn.Module:
         """The network, whose gradients are then the mean over the ranks; it starts with the weights of rank 0.
 
-        leaves_out: whether some of its parameters have no gradient.
+        leaves_out: whether some of its parameters have no gradient, which must be looked for in every step.
         """
         return nn.parallel.DistributedDataParallel(
-            network, process_group=self.averaging, find_unused_parameters=leaves_out
+            network, process_group=self.averaging, find_unused_parameters=self.mean(leaves_out) > 0
         )
 
     def part(self, batch: np.ndarray) -> tuple[np.ndarray, float]:

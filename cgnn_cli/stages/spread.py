@@ -82,7 +82,7 @@ def _joined(task: Task, optimiser: Adam | None) -> Task:
     """The task with the team of all ranks, as each of them makes it at the same time."""
     team = Team.gathered(task.device)
     with team.at_work():
-        averaging = None if optimiser is None else team.averaged(task.network, leaves_out=task.network.leaves_out)
+        averaging = None if optimiser is None else team.averaged(task.network, leaves_out=task.leaves_out)
     return dataclasses.replace(task, team=team, averaging=averaging)
 
 

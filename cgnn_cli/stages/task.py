@@ -195,6 +195,19 @@ class Task:
             loss = self.loss(output.logits[: len(own)].float(), labels)
             yield len(batch) / len(self.nodes["train"]), [(1.0, weight * loss)]
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether some parameters play no part in the class scores, as by a model's options; asked of one node."""
+        sampling = batches(self.config)
+        assert sampling is not None
+        whole = [operator.matrix for operator in operators_in(self.network)]
+        node = self.nodes["train"][:1].numpy()
+        part = sampled_part(whole, node, sampling.layers, sampling.fanout, np.random.default_rng(self.seed))
+        with on_part(self.network, part, self.device):
+            scores = self.network(rows_of(self.x, part.nodes, self.device)).logits[:1]
+        found = torch.autograd.grad(scores.sum(), list(self.network.parameters()), allow_unused=True)
+        return any(each is None for each in found)
+
     def _own_part(self, batch: np.ndarray, seed: list[int]) -> tuple[np.ndarray, float, np.random.Generator]:
         """What is to be done of a batch here, the weight of its loss, and what its neighbours are drawn by.
 

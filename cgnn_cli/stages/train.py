@@ -189,7 +189,9 @@ def _snapshot(state: State, task: Task, optimiser: Adam, compute: ComputeConfig)
     if task.device.type == "cuda":
         elements["random"]["cuda"] = torch.cuda.get_rng_state(task.device).numpy()
     names = ("epoch", "best_epoch", "best_score", "best_classes", "best_loss")
-    by = {"threads": thread_count(compute.threads, 1), "ranks": 1 if task.team is None else task.team.size}
+    by = {"threads": thread_count(compute.threads, 1)}
+    if batches(task.config):
+        by["ranks"] = 1 if task.team is None else task.team.size
     return Snapshot(elements, {**by, **{name: getattr(state, name) for name in names}})
 
 

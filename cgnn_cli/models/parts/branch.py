@@ -21,7 +21,6 @@ class WithBranch(Classifier):
         super().__init__()
         self.network, self.known, self.config = network, known, config
         self.pretrain_epochs, self.draws, self.undecayed = network.pretrain_epochs, network.draws, network.undecayed
-        self.leaves_out = not config.graph_share
         width = config.branch_hidden
         self.first, self.second = nn.Linear(known.shape[1], width), nn.Linear(width, width)
         self.last = nn.Linear(width, classes)

@@ -54,13 +54,11 @@ class Classifier(nn.Module):
     """Base of the networks: from the features of all nodes to class scores.
 
     A network that is trained without labels first has `pretrain_epochs` and a `pretrain_loss`; `undecayed` are the
-    parameters that weight decay leaves alone. One that `draws` is random in training by more than its dropouts, one
-    that `leaves_out` has parameters that play no part in its class scores.
+    parameters that weight decay leaves alone. One that `draws` is random in training by more than its dropouts.
     """
 
     pretrain_epochs = 0
     draws = False
-    leaves_out = False
     undecayed: tuple[nn.Parameter, ...] = ()
 
     def forward(self, x: Input) -> Output:
