@@ -116,13 +116,14 @@ def test_a_sweep_trains_one_model_after_another_over_the_ranks(
         "batch_nodes = 16\ndropout = 0.0\nfanout = 1000\n",
         encoding="utf-8",
     )
-    one = cgnn.ok("sweep", "widths.toml", "--store", stores[0], "--json").json
-    monkeypatch.setattr(leading, "GROUP", both)
-    before = both.number()
-    two = cgnn.ok("sweep", "widths.toml", "--store", stores[1], "--json").json
-    print(one)
-    assert two["runs"] == one["runs"] and len(two["runs"]) == 2
-    assert both.number() > before + 2
+    found = []
+    for store, group in zip(stores, (None, both), strict=True):
+        monkeypatch.setattr(leading, "GROUP", group)
+        summary = cgnn.ok("sweep", "widths.toml", "--store", store, "--json").json["summary"]
+        found.append([(run["status"], run["keys"], run["validation_accuracy"]) for run in summary["configurations"]])
+    assert found[1] == found[0] and [status for status, *_ in found[0]] == ["done", "done"]
+    for _, keys, _ in found[0]:
+        assert files.read(Path(stores[1], "fit", f"{keys['fit-0']}.h5")).header.provenance["ranks"] == 2
 
 
 def test_a_whole_run_under_torchrun_is_that_of_one_process() -> None:

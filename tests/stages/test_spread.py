@@ -169,7 +169,7 @@ def test_what_two_ranks_draw_at_random_is_the_same_each_time_and_as_good_as_what
     leads: None, tmp_path: Path
 ) -> None:
     graph = learnable_graph()
-    config = train_config(model="sage", hidden=8, dropout=0.5, fanout=3, batch_nodes=20, epochs=15)
+    config = train_config(model="sage", hidden=16, dropout=0.3, fanout=4, batch_nodes=20, epochs=25, lr=0.03)
     operators = make_operators(graph, None, config)
     one, two, again = (
         fit(graph, operators, config, 0, COMPUTE, watch)
