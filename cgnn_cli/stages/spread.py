@@ -21,8 +21,9 @@ from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.label_walk import Fold, LabelWalk
 from cgnn_cli.ranks import leading
 from cgnn_cli.ranks.team import Team, device_of_rank
+from cgnn_cli.stages.features import batches
 from cgnn_cli.stages.operators import merged
-from cgnn_cli.stages.task import Task, batches, prepare, set_up_torch
+from cgnn_cli.stages.task import Task, prepare, set_up_torch
 from cgnn_cli.watch import Watch
 
 Held = dict[int, Any]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from cgnn_cli.class_weights import parsed
@@ -19,8 +19,9 @@ from cgnn_cli.models.model_table import build_network
 from cgnn_cli.models.option_groups import SamplingOptions, SimilarityOptions
 from cgnn_cli.models.parts.branch import WithBranch, similar_labels
 from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, hide_entries
+from cgnn_cli.models.parts.feature_rows import FeatureRows
 from cgnn_cli.models.parts.label_walk import LabelWalk
-from cgnn_cli.models.parts.propagate import Input, Propagator, as_input, beside, lay_out, with_last
+from cgnn_cli.models.parts.propagate import Input, Propagator, lay_out, with_last
 from cgnn_cli.models.parts.sampling import (
     dense_rows,
     on_part,
@@ -30,9 +31,10 @@ from cgnn_cli.models.parts.sampling import (
     sampled_part,
     takes_chunks,
 )
-from cgnn_cli.operators.normalise import inverse_or_zero, scaled
+from cgnn_cli.operators.normalise import inverse_or_zero
 from cgnn_cli.ranks.team import Team
 from cgnn_cli.resources import thread_count
+from cgnn_cli.stages.features import batches, input_of
 
 CPU = torch.device("cpu")
 
@@ -62,32 +64,6 @@ def set_up_torch(compute: ComputeConfig) -> torch.device:
     return choose_device(compute.device)
 
 
-def scale_features(
-    features: np.ndarray | csr_array, scaling: str, like: np.ndarray | csr_array | None = None
-) -> np.ndarray | csr_array:
-    """row: rows to absolute sum 1; l2: rows to length 1; standard: columns to mean 0 and variance 1.
-
-    Sparse features are not centred by `standard`, only divided by the deviation of their columns.
-    like: the features whose mean and variance are taken, where it is not these.
-    """
-    if scaling == "none":
-        return features
-    if scaling == "standard":
-        like = features if like is None else like
-        if isinstance(features, np.ndarray):
-            mean = like.mean(axis=0)
-            centred = features - mean
-            return centred * inverse_or_zero((centred if like is features else like - mean).std(axis=0))
-        sparse = csr_array(like, dtype=np.float64)
-        variance = np.asarray(sparse.multiply(sparse).mean(axis=0) - np.square(sparse.mean(axis=0))).ravel()
-        deviation = np.sqrt(np.maximum(variance, 0))
-        return scaled(csr_array(features, dtype=np.float64), np.ones(features.shape[0]), inverse_or_zero(deviation))
-    powers = abs(features) if scaling == "row" else features * features
-    totals = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
-    factor = inverse_or_zero(totals if scaling == "row" else np.sqrt(totals))
-    return features * factor[:, None] if isinstance(features, np.ndarray) else scaled(features, factor)
-
-
 @dataclass(frozen=True)
 class Task:
     """A network with its input and the nodes of one split, on one device; the whole graph stays on the CPU for batches.
@@ -101,7 +77,7 @@ class Task:
     """
 
     network: Classifier
-    x: Input
+    x: Input | FeatureRows
     labels: Tensor
     nodes: dict[str, Tensor]
     config: TrainConfig
@@ -138,7 +114,7 @@ class Task:
             if batches(self.config):
                 output = output_by_chunks(self.network, self.x, self.device, team=self.team)
             else:
-                output = self.network(self._input(self.x, columns))
+                output = self.network(self._input(self.whole_input, columns))
         return Output(output.logits.float(), output.hidden.float())
 
     @cached_property
@@ -148,6 +124,12 @@ class Task:
             return False
         read = self.config.to_dict()
         return not any(value for name, value in read.items() if name.endswith("dropout") or name == "batch_norm")
+
+    @property
+    def whole_input(self) -> Input:
+        """The input of all nodes, where they are taken at once."""
+        assert not isinstance(self.x, FeatureRows)
+        return self.x
 
     @property
     def in_chunks(self) -> bool:
@@ -166,7 +148,7 @@ class Task:
         """
         if epoch < self.network.pretrain_epochs:
             with self.reduced_precision():
-                yield 1.0, [(1.0, self.network.pretrain_loss(self.x, epoch).float())]
+                yield 1.0, [(1.0, self.network.pretrain_loss(self.whole_input, epoch).float())]
         elif sampling := batches(self.config):
             yield from self._batch_steps(epoch, sampling)
         elif self.folds:
@@ -228,11 +210,6 @@ class Task:
                 yield members[start : start + size], columns
 
 
-def batches(config: TrainConfig) -> SamplingOptions | None:
-    """The options of a training in batches, none where it takes all nodes at once."""
-    return config if isinstance(config, SamplingOptions) and config.batch_nodes else None
-
-
 def prepare(
     graph: Graph,
     operators: Operators,
@@ -245,9 +222,7 @@ def prepare(
     assert graph.labels is not None and graph.splits is not None
     seed, home = config.seed + split, CPU if batches(config) else device
     torch.manual_seed(seed)
-    x = as_input(features_of(graph, operators, config), home)
-    if walk is not None:
-        x = beside(x, walk.columns)
+    x = input_of(graph, operators, config, walk, home)
     shape = Shape(x.shape[1], graph.class_count)
     network = build_network(with_similar(operators.matrices, config), shape, config, home)
     if config.has_branch:
@@ -279,26 +254,6 @@ def class_weights(graph: Graph, config: TrainConfig, split: int) -> np.ndarray |
         for name, weight in parsed(config.class_weights).items():
             weights[graph.class_number(name)] = weight
     return np.asarray(weights * counts.sum() / (weights @ counts))
-
-
-def features_of(graph: Graph, operators: Operators, config: TrainConfig) -> np.ndarray | csr_array:
-    """The graph's own features, scaled, with the columns of an encoding, which come scaled, or these alone.
-
-    The columns of a label walk come after them, and can do without any.
-    """
-    encoding = operators.matrices.get("encoding")
-    if graph.features is None:
-        if encoding is None and config.label_walk:
-            return np.empty((graph.node_count, 0), dtype=np.float32)
-        if encoding is None:
-            raise DataError("this graph has no features", "make its operators with an encoding, as `auto` does")
-        return np.asarray(encoding)
-    own = scale_features(graph.features, config.feature_scaling)
-    if encoding is None:
-        return own
-    if isinstance(own, np.ndarray):
-        return np.hstack([own.astype(np.float32), encoding])
-    return csr_array(hstack([own.astype(np.float32), csr_array(encoding)], format="csr"))
 
 
 def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:

@@ -20,9 +20,10 @@ from cgnn_cli.numerics.classification import measure, spread
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages import judging
+from cgnn_cli.stages.features import batches
 from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, solved_figures, validation_figures
 from cgnn_cli.stages.spread import SHARE_OUTPUT, Arrays, Held, share_out
-from cgnn_cli.stages.task import CPU, Task, batches, check_trainable, prepare, set_up_torch, untrained_warnings
+from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
 DIVERGED = 1e9

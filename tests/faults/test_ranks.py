@@ -120,8 +120,8 @@ def test_ranks_that_do_not_find_each_other_say_so() -> None:
 
 
 # A training whose batches are shared: a rank does something in the middle of an epoch, when a state was saved.
-BATCHES = ("train", *STORE, "--model", "sage", "--split", 0, "--hidden", 4, "--batch-nodes", 16, "--epochs", 6)
-BATCHES += ("--snapshot-seconds", 0)
+SAVING = ("train", *STORE, "--snapshot-seconds", 0)
+BATCHES = (*SAVING, "--model", "sage", "--split", 0, "--hidden", 4, "--batch-nodes", 16, "--epochs", 6)
 IN_AN_EPOCH = """
 import os, signal, threading
 from pathlib import Path

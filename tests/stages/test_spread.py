@@ -35,7 +35,14 @@ from tests.models.parts.test_sampling import learnable_graph
 from tests.ranked import two_ranks
 
 CPU, COMPUTE = torch.device("cpu"), ComputeConfig(device="cpu")
-STILL = {"lr": 1e-12, "hidden": 8, "dropout": 0.0, "weight_decay": 0.0, "branch_dropout": 0.0, "fanout": 1000}
+STILL: dict[str, Any] = {
+    "lr": 1e-12,
+    "hidden": 8,
+    "dropout": 0.0,
+    "weight_decay": 0.0,
+    "branch_dropout": 0.0,
+    "fanout": 1000,
+}
 KINDS: list[dict[str, Any]] = [
     {"model": "cgnn", "class_weights": "balanced"},
     {"model": "cgnn", "direction": "undirected", "jumping_knowledge": "cat"},
@@ -184,11 +191,12 @@ def test_what_two_ranks_draw_at_random_is_the_same_each_time_and_as_good_as_what
 
 def test_what_fails_in_a_rank_ends_the_training_with_its_error(leads: None, tmp_path: Path) -> None:
     graph = learnable_graph()
-    for options, error, told in (
+    cases: list[tuple[dict[str, Any], type[Exception] | None, str]] = [
         ({"hidden": 3}, MemoryError, r"so it is \(on rank 1\)"),
         ({"lr": 1e12, "epochs": 9}, NumericalError, "the training loss became"),
         ({"epochs": 1}, None, ""),
-    ):
+    ]
+    for options, error, told in cases:
         config = train_config(**{"model": "gcn", "hidden": 4, "batch_nodes": 20, **options})
         operators = make_operators(graph, None, config)
         watch = Lending(tmp_path, graph, operators)

@@ -19,11 +19,13 @@ from torch import Tensor
 
 from cgnn_cli.models.parts.branch import WithBranch
 from cgnn_cli.models.parts.classifier import Classifier, Network, Output
+from cgnn_cli.models.parts.feature_rows import FeatureRows
 from cgnn_cli.models.parts.propagate import Input, Propagator
 from cgnn_cli.ranks.team import Team
 
 CHUNK_ROWS = 1 << 14
 
+Source = Input | FeatureRows
 PutTogether = Callable[[Sequence[slice], Callable[[slice], Sequence[Tensor]], int], list[Tensor]]
 
 
@@ -111,10 +113,12 @@ def on_part(network: Classifier, part: Part, device: torch.device) -> Iterator[N
             network.known = known
 
 
-def rows_of(x: Input, nodes: np.ndarray, device: torch.device) -> Input:
+def rows_of(x: Source, nodes: np.ndarray, device: torch.device) -> Input:
     """The features of some nodes, on a device."""
     if isinstance(x, Propagator):
         return Propagator(csr_array(x.matrix[nodes]), device)
+    if isinstance(x, FeatureRows):
+        return x.of(nodes).to(device)
     return dense_rows(x, nodes, device)
 
 
@@ -129,13 +133,13 @@ def takes_chunks(network: Classifier, device: torch.device, size: int = CHUNK_RO
 
 @torch.no_grad()
 def output_by_chunks(
-    network: Classifier, x: Input, device: torch.device, size: int = CHUNK_ROWS, team: Team | None = None
+    network: Classifier, x: Source, device: torch.device, size: int = CHUNK_ROWS, team: Team | None = None
 ) -> Output:
     """The output of all nodes, layer by layer and chunk by chunk of rows; only panels of a chunk are on the device.
 
     A team makes the chunks in turns.
     """
-    if not takes_chunks(network, device, size):
+    if not (takes_chunks(network, device, size) or isinstance(x, FeatureRows)):
         whole: Output = network(x)
         return whole
     put_together = one_by_one if team is None else team.put_together
@@ -149,7 +153,8 @@ def output_by_chunks(
         rows = len(network.known)
     else:
         assert isinstance(network, Network)
-        state, outputs = x, []
+        state: Source = x
+        outputs: list[Tensor] = []
         for number in range(len(network.layers)):
             state = _layer_by_chunks(network, number, state, device, size, put_together)
             outputs.append(state)
@@ -168,7 +173,12 @@ def one_by_one(chunks: Sequence[slice], made: Callable[[slice], Sequence[Tensor]
 
 
 def _layer_by_chunks(
-    network: Network, number: int, state: Input, device: torch.device, size: int, put_together: PutTogether
+    network: Network,
+    number: int,
+    state: Source,
+    device: torch.device,
+    size: int,
+    put_together: PutTogether,
 ) -> Tensor:
     operators = [operator.matrix for operator in operators_in(network)]
 
