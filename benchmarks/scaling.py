@@ -35,7 +35,7 @@ WAYS: dict[str, tuple[tuple[str, ...], ...]] = {  # the processes of each, by th
     "`--jobs 2`": (("--jobs", "2"),),
     "`--cluster local:2`": (("--cluster", "local:2"),),
 }
-LARGE, BATCH, MORE_EPOCHS = "arxiv-year", 1024, 2
+LARGE, BATCH, MORE_EPOCHS = "squirrel", 512, 10
 TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
 HOLDERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what starts a training, and its options
     "one process, 2 threads": ((), ("--threads", "2")),
@@ -139,7 +139,7 @@ def batched(sources: Sources, epochs: int, way: str) -> list[str]:
     before, options = HOLDERS[way]
     chosen = ["--dataset", "demo", "--hidden", "4", "--batch-nodes", "32"]
     if sources.data is not None:
-        place = ["--mirror", str(sources.mirror(LARGE)), "--data", sources.store_of(LARGE), "--accept-standin"]
+        place = ["--mirror", str(sources.mirror(LARGE)), "--data", sources.store_of(LARGE)]
         chosen = ["--dataset", LARGE, *place, "--hidden", "128", "--batch-nodes", str(BATCH)]
     training = ["train", *chosen, "--split", "0", "--model", "dirgnn", "--epochs", str(epochs)]
     return [sys.executable, *before, "-m", "cgnn_cli", *training, *options, "--quiet"]
