@@ -41,6 +41,6 @@ class Watch:
         """Whether the computation should save a snapshot and stop."""
         return False
 
-    def lend(self) -> tuple[int, list[int]] | None:
-        """The numbers under which the other ranks hold the graph and the operators, where they can be given them."""
+    def lend(self) -> list[int] | None:
+        """The numbers under which other ranks hold the graph, and then the operators; none without such ranks."""
         return None

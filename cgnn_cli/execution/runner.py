@@ -250,7 +250,7 @@ class Runner:
         watch.finished()
         return published
 
-    def _lend(self, step: Step) -> tuple[int, list[int]] | None:
+    def _lend(self, step: Step) -> list[int] | None:
         """Let the other ranks of torchrun hold the graph and the operators that a step reads."""
         if (group := leading.GROUP) is None:
             return None
@@ -264,9 +264,9 @@ class Runner:
             stage, path = needed.stage, needed.file or self.store.path(needed.stage.name, needed.key)
             return self._lender.lend(path, needed.key, stage.makes)
 
-        needed = {step.inputs["graph"].key, *(each.key for each in parts_in(step.inputs, "operators").values())}
-        self._lender.keep_only(needed)
-        return lent(step.inputs["graph"]), [lent(each) for each in parts_in(step.inputs, "operators").values()]
+        needed = [step.inputs["graph"], *parts_in(step.inputs, "operators").values()]
+        self._lender.keep_only({each.key for each in needed})
+        return [lent(each) for each in needed]
 
     def _load(self, step: Step, header: Header) -> StageData:
         from cgnn_cli import graph

@@ -46,7 +46,7 @@ class SnapshotWatch(Watch):
         restart: bool,
         stopper: Stopper,
         show: Show,
-        lend: Callable[[], tuple[int, list[int]] | None] = lambda: None,
+        lend: Callable[[], list[int] | None] = lambda: None,
     ) -> None:
         self.store, self.key, self.algorithm = store, step.key, step.stage.algorithm
         self.resumable = step.config is not None and step.stage.resumable(step.config)
@@ -170,7 +170,7 @@ class SnapshotWatch(Watch):
     def stop_requested(self) -> bool:
         return self.stopper.requested()
 
-    def lend(self) -> tuple[int, list[int]] | None:
+    def lend(self) -> list[int] | None:
         return self._lend()
 
     def finished(self) -> None:

@@ -1,5 +1,6 @@
 """Features as networks take them: scaled, with the columns of an encoding or a label walk, whole or in rows."""
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from cgnn_cli.configs import TrainConfig
 from cgnn_cli.errors import DataError
 from cgnn_cli.graph import Graph, Operators
 from cgnn_cli.models.option_groups import SamplingOptions
-from cgnn_cli.models.parts.feature_rows import FeatureRows, standard_scale
+from cgnn_cli.models.parts.feature_rows import FeatureRows, blocks_of
 from cgnn_cli.models.parts.label_walk import LabelWalk
 from cgnn_cli.models.parts.propagate import Input, as_input, beside
 from cgnn_cli.models.parts.sampling import CHUNK_ROWS
@@ -90,3 +91,24 @@ def scale_features(
     totals = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
     factor = inverse_or_zero(totals if scaling == "row" else np.sqrt(totals))
     return features * factor[:, None] if isinstance(features, np.ndarray) else scaled(features, factor)
+
+
+def standard_scale(features: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """What brings the columns of some rows to the mean 0 and the variance 1 that all rows have then.
+
+    As numpy's `mean` and `std` add the rows up one after the other, the bits are theirs.
+    """
+    count = len(features)
+    mean = _column_mean(lambda rows: features[rows], count)
+    rest = _column_mean(lambda rows: features[rows] - mean, count)
+    factor = inverse_or_zero(np.sqrt(_column_mean(lambda rows: np.square(features[rows] - mean - rest), count)))
+    return lambda rows: (rows - mean) * factor
+
+
+def _column_mean(rows_of: Callable[[slice], np.ndarray], count: int) -> np.ndarray:
+    total: np.ndarray | None = None
+    for block in blocks_of(count):
+        rows = rows_of(block)
+        total = rows.sum(axis=0) if total is None else np.vstack([total, rows]).sum(axis=0)
+    assert total is not None
+    return np.true_divide(total, np.intp(count), out=total, casting="unsafe")

@@ -63,8 +63,7 @@ def share_out(
     names, arrays = _sent(task, walk, optimiser)
     values = {
         "number": number,
-        "graph": lent[0],
-        "operators": lent[1],
+        "lent": lent,
         "config": dataclasses.asdict(task.config),
         "split": split,
         "compute": dataclasses.asdict(compute),
@@ -107,8 +106,8 @@ def hold_task(held: Held, values: dict[str, Any], arrays: Arrays) -> Arrays:
     if "walk" in sent:
         count = sum(name.startswith("nodes ") for name in sent)
         walk = LabelWalk(sent["walk"], [Fold(sent[f"nodes {k}"], sent[f"columns {k}"]) for k in range(count)])
-    graph, operators = held[values["graph"]], merged(held[number] for number in values["operators"])
-    task = prepare(graph, operators, config, values["split"], set_up_torch(compute), walk)
+    graph, *parts = (held[number] for number in values["lent"])
+    task = prepare(graph, merged(parts), config, values["split"], set_up_torch(compute), walk)
     weights = {name: torch.from_numpy(sent[f"weight {name}"]) for name in task.network.state_dict()}
     task.network.load_state_dict(weights)
     optimiser = None

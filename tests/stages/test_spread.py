@@ -82,10 +82,10 @@ class Lending(Watch):
     def __init__(self, folder: Path, graph: Graph, operators: Operators) -> None:
         self.folder, self.graph, self.operators = folder, graph, operators
 
-    def lend(self) -> tuple[int, list[int]] | None:
+    def lend(self) -> list[int] | None:
         assert leading.GROUP is not None
         lender = Lender(leading.GROUP)
-        return self.lent(lender, self.graph, "a"), [self.lent(lender, self.operators, "b")]
+        return [self.lent(lender, self.graph, "a"), self.lent(lender, self.operators, "b")]
 
     def lent(self, lender: Lender, data: StageData, letter: str) -> int:
         path, kind = self.folder / f"{letter}.h5", type(data).__name__

@@ -32,7 +32,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_rows_have_the_bits_that_they_have_among_all(scaling: str, kind: type) -> None:
     graph = learnable_graph()
-    own = np.asarray(graph.features).astype(kind) * 3 + 1
+    own: np.ndarray = np.asarray(graph.features).astype(kind) * 3 + 1
     own[:, 1], own[7] = 2, 0
     graph = dataclasses.replace(graph, features=own)
     config = train_config(**BATCHED, feature_scaling=scaling)
