@@ -88,7 +88,7 @@ class Group:
             if answer.get("failed", RankLost.__name__) != RankLost.__name__:
                 from cgnn_cli.apart import raise_again
 
-                raise_again(answer["failed"], f"{answer['message']} (on rank {rank})")
+                raise_again(answer["failed"], f"{answer['message']} (on rank {rank})", answer["hint"])
         if broken is not None:
             self.lost = broken
             raise broken

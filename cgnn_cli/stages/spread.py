@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from cgnn_cli.configs import ComputeConfig
+from cgnn_cli.errors import UsageError
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.models.parts.adam import Adam
 from cgnn_cli.models.parts.label_walk import Fold, LabelWalk
@@ -59,6 +60,9 @@ def share_out(
     group = leading.GROUP
     if group is None or not batches(task.config) or (lent := watch.lend()) is None:
         return None
+    if ":" in compute.device:
+        raise UsageError(f"--device {compute.device} is one GPU for {group.size} ranks", "use --device cuda")
+    device_of_rank(task.device.type)
     number = group.number()
     names, arrays = _sent(task, walk, optimiser)
     values = {
@@ -70,7 +74,6 @@ def share_out(
         "device": task.device.type,
         "names": names,
     }
-    device_of_rank(task.device.type)
     group.call(f"{__name__}:hold_task", lambda: None, values, arrays)
     joined, _ = group.call(f"{__name__}:join_team", lambda: _joined(task, optimiser), {"number": number})
     shared = SharedTask(group, number, joined)

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from torch import Tensor
 
 from cgnn_cli.configs import CommuteConfig, ComputeConfig, DilapConfig, RewireConfig, TrainConfig
-from cgnn_cli.errors import NumericalError
+from cgnn_cli.errors import NumericalError, UsageError
 from cgnn_cli.execution.lending import Lender
 from cgnn_cli.graph import Graph, Operators, StageData
 from cgnn_cli.models.model_table import train_config
@@ -21,6 +21,7 @@ from cgnn_cli.models.parts.label_walk import label_walk
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.ranks import leading
 from cgnn_cli.ranks.leading import Group
+from cgnn_cli.ranks.team import device_of_rank
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.operators import make_operators
@@ -202,6 +203,20 @@ def test_what_fails_in_a_rank_ends_the_training_with_its_error(leads: None, tmp_
         watch = Lending(tmp_path, graph, operators)
         with pytest.raises(error, match=told) if error else nullcontext():
             fit(graph, operators, config, 0, COMPUTE, watch)
+
+
+def test_every_rank_needs_a_gpu_of_its_own(leads: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert device_of_rank("cpu") == "cpu"
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(UsageError, match="each of 2 ranks needs a GPU of its own, and this machine has 1"):
+        device_of_rank("cuda")
+    graph = learnable_graph()
+    config = train_config(model="gcn", hidden=4, batch_nodes=20)
+    operators = make_operators(graph, None, config)
+    task = prepare(graph, operators, config, 0, CPU)
+    with pytest.raises(UsageError, match="--device cuda:1 is one GPU for 2 ranks"):
+        share_out(task, 0, ComputeConfig(device="cuda:1"), Lending(tmp_path, graph, operators), None)
 
 
 def test_a_rank_that_does_not_see_a_file_is_sent_it(
