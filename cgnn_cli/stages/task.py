@@ -127,9 +127,8 @@ class Task:
 
     @property
     def whole_input(self) -> Input:
-        """The input of all nodes, where they are taken at once."""
-        assert not isinstance(self.x, FeatureRows)
-        return self.x
+        """The input of all nodes, for what takes them at once."""
+        return self.x.of(np.arange(len(self.labels))) if isinstance(self.x, FeatureRows) else self.x
 
     @property
     def in_chunks(self) -> bool:
