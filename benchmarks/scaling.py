@@ -1,4 +1,5 @@
-"""What workers gain: one sweep of 16 trainings by one process, two bare ones, `--jobs 2` and `--cluster local:2`.
+"""What workers gain: one sweep of 16 trainings by one process, two bare ones, `--jobs 2` and `--cluster local:2`; and
+what ranks of torchrun gain: an epoch of one training in batches by two threads and by two ranks.
 
     python benchmarks/scaling.py --data FOLDER
     python benchmarks/scaling.py --quick --output FILE
@@ -33,6 +34,12 @@ WAYS: dict[str, tuple[tuple[str, ...], ...]] = {  # the processes of each, by th
     BARE: (("--shard", "1/2"), ("--shard", "2/2")),
     "`--jobs 2`": (("--jobs", "2"),),
     "`--cluster local:2`": (("--cluster", "local:2"),),
+}
+LARGE, BATCH, MORE_EPOCHS = "squirrel", 512, 10
+TORCHRUN = ("-m", "torch.distributed.run", "--nproc-per-node", "2")
+HOLDERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # what starts a training, and its options
+    "one process, 2 threads": ((), ("--threads", "2")),
+    "two ranks, a thread each": (TORCHRUN, ("--threads", "1")),
 }
 GOALS = {"`--jobs 2`": ("8a", 0.9), "`--cluster local:2`": ("8b", 0.8)}
 
@@ -106,7 +113,54 @@ def workers(setting: Setting) -> Section:
     return Section(lines, table(rows))
 
 
-PARTS: Parts = {"workers": workers}
+def ranks(setting: Setting) -> Section:
+    """An epoch: what the last of several take longer than a training of one, by each way in turns."""
+    more, rounds = (1, 1) if setting.quick else (MORE_EPOCHS, ROUNDS)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    start = setting.sources.scratch / "start of ranks"
+    _run(batched(setting.sources, 1, "one process, 2 threads"), start)
+    found: dict[str, list[Taken]] = {way: [] for way in HOLDERS}
+    for _ in range(rounds):
+        for way, all_taken in found.items():
+            short, long = (_trained(batched(setting.sources, epochs, way), start) for epochs in (2, 2 + more))
+            all_taken.append(Taken((long.seconds - short.seconds) / more, (long.cpu - short.cpu) / more))
+    one = found["one process, 2 threads"]
+    rows = [("", "an epoch by the clock", "CPU", "by the clock, of one process", "CPU, of one process")]
+    for way, of_way in found.items():
+        clock, cpu = (median(getattr(each, name) for each in of_way) for name in ("seconds", "cpu"))
+        of_one = median(b.seconds / a.seconds for a, b in zip(one, of_way, strict=True))
+        cpu_of_one = median(b.cpu / a.cpu for a, b in zip(one, of_way, strict=True))
+        rows.append((way, seconds(clock), seconds(cpu), ratio(of_one), ratio(cpu_of_one)))
+    return Section([], table(rows))
+
+
+def batched(sources: Sources, epochs: int, way: str) -> list[str]:
+    """A training in batches, but for its store."""
+    before, options = HOLDERS[way]
+    chosen = ["--dataset", "demo", "--hidden", "4", "--batch-nodes", "32"]
+    if sources.data is not None:
+        place = ["--mirror", str(sources.mirror(LARGE)), "--data", sources.store_of(LARGE)]
+        chosen = ["--dataset", LARGE, *place, "--hidden", "128", "--batch-nodes", str(BATCH)]
+    training = ["train", *chosen, "--split", "0", "--model", "dirgnn", "--epochs", str(epochs)]
+    return [sys.executable, *before, "-m", "cgnn_cli", *training, *options, "--quiet"]
+
+
+def _trained(command: list[str], start: Path) -> Taken:
+    """A training from a copy of a store."""
+    store = start.with_name("copy of ranks")
+    shutil.copytree(start, store)
+    before, begun = _cpu(), time.perf_counter()
+    _run(command, store)
+    found = Taken(time.perf_counter() - begun, _cpu() - before)
+    shutil.rmtree(store)
+    return found
+
+
+def _run(command: list[str], store: Path) -> None:
+    subprocess.run([*command, "--store", str(store)], stdout=subprocess.DEVNULL, check=True)
+
+
+PARTS: Parts = {"workers": workers, "ranks": ranks}
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ from typing import IO, Any
 import numpy as np
 
 import cgnn_cli
-from cgnn_cli.errors import NumericalError, ResourceError
+from cgnn_cli.errors import CgnnError, ResourceError
 
 PROCESS_BYTES = 96 << 20  # of a process that has done nothing yet
 TICK_SECONDS = 0.2
@@ -165,10 +165,11 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         yield from lines
 
 
-def raise_again(kind: str, message: str) -> None:
+def raise_again(kind: str, message: str, hint: str = "") -> None:
     """Raise what was raised in another process."""
-    if kind == "NumericalError":
-        raise NumericalError(message)
+    for known in CgnnError.__subclasses__():
+        if kind == known.__name__:
+            raise known(message, hint)
     if kind == "MemoryError":
         raise MemoryError(message)
     raise RuntimeError(f"{kind}: {message}")
@@ -206,7 +207,7 @@ def main(function: str, descriptor: str, layout: str) -> None:
         getattr(import_module(module), name)(_map(int(descriptor), json.loads(layout)), telling)
         telling.say(done=True)
     except Exception as error:
-        message = error.message if isinstance(error, NumericalError) else str(error)
+        message = error.message if isinstance(error, CgnnError) else str(error)
         telling.say(failed=type(error).__name__, message=message)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from cgnn_cli.configs import CommuteConfig, ComputeConfig, TrainConfig
 from cgnn_cli.models.option_groups import SamplingOptions
 from cgnn_cli.operators.operator_table import OPERATORS
-from cgnn_cli.resources import memory_limit, thread_count
+from cgnn_cli.resources import local_ranks, memory_limit, thread_count
 from cgnn_cli.solver_table import SOLVERS, WalkSize
 
 if TYPE_CHECKING:
@@ -137,7 +137,8 @@ def fit_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COM
         panels = reached * numbers * _piling_up(reached, graph, train) + _chunked_outputs(nodes, train)
         work = 12 * kept + 60 * min(kept, ways * reached * train.fanout)
     columns, walk = 6 * 4 * _walk_columns(graph, train), _walk_to_classes(graph) if train.label_walk else 0
-    return _needed(inputs, columns + max(walk, work + _feature_work(graph, train, inputs) + 4 * panels))
+    needed = _needed(inputs, columns + max(walk, work + _feature_work(graph, train, inputs) + 4 * panels))
+    return needed * _holders(train)
 
 
 def train_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:
@@ -161,7 +162,8 @@ def eval_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = CO
     seen = replace(train, input_dropout=0.0)  # nothing is hidden
     work = kept * (12 + 4 * 5 * heads) + _feature_work(graph, seen, inputs, passes=0)
     panels *= min(_piling_up(graph.node_count, graph, train), PILED_UP_EVALUATING)
-    return _needed(inputs, work + 4 * (panels + _chunked_outputs(graph.node_count, train)))
+    chunked = _chunked_outputs(graph.node_count, train)
+    return _needed(inputs, work + 4 * (panels + chunked)) * (_holders(train) if chunked else 1)
 
 
 def set_times_memory(dilap: Dilap, sets: int, jobs: int) -> int:
@@ -179,6 +181,11 @@ def _walk_to_classes(graph: Graph) -> int:
 def _walk_columns(graph: Graph, train: TrainConfig) -> int:
     """Numbers of the columns of a label walk."""
     return graph.node_count * graph.class_count if train.label_walk else 0
+
+
+def _holders(train: TrainConfig) -> int:
+    """The ranks of torchrun on this machine that share a training in batches, each of which holds all of it."""
+    return local_ranks() if isinstance(train, SamplingOptions) and train.batch_nodes else 1
 
 
 def _chunked_outputs(nodes: int, train: TrainConfig) -> int:
@@ -203,6 +210,7 @@ def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any], pass
     """Sparse features with their transpose; rows of dense ones for each direction, and a copy in 32 bits or scaled.
 
     An encoding is copied beside them. With the columns of a label walk there is a copy of all, and one for each pass.
+    Batches of a large graph take the rows that they read from where these lie.
     """
     matrices = [matrix for data in inputs.values() for matrix in getattr(data, "matrices", {}).items()]
     size, copies = (
@@ -210,7 +218,9 @@ def _feature_work(graph: Graph, train: TrainConfig, inputs: dict[str, Any], pass
         2 * bool(train.input_dropout),
     )
     if graph.features is not None:
-        copies += (size > 0) + (graph.features.dtype.itemsize != 4 or train.feature_scaling != "none")
+        in_rows = _chunked_outputs(graph.node_count, train) and not (size or train.label_walk)
+        if not in_rows or hasattr(graph.features, "nnz"):
+            copies += (size > 0) + (graph.features.dtype.itemsize != 4 or train.feature_scaling != "none")
         size += int(graph.features.size)
     if train.label_walk:
         size, copies = size + _walk_columns(graph, train), copies + passes + (passes > 0 or not copies)

@@ -136,12 +136,12 @@ def _fit(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch
 def _collect(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
     fits = {int(split): fit for split, fit in parts_in(inputs, "fit").items()}
     if config.train.decides_later:
-        fits = module.decide(inputs["graph"], merge_operators(inputs), fits, config.train, compute)
+        fits = module.decide(inputs["graph"], merge_operators(inputs), fits, config.train, compute, watch)
     return module.collect(fits)
 
 
 def _evaluate(module: Any, inputs: Inputs, config: Any, compute: ComputeConfig, watch: Watch) -> Any:
-    return module.evaluate(inputs["graph"], merge_operators(inputs), inputs["train"], config.train, compute)
+    return module.evaluate(inputs["graph"], merge_operators(inputs), inputs["train"], config.train, compute, watch)
 
 
 def merge_operators(inputs: Inputs) -> Operators:
@@ -238,7 +238,7 @@ STAGES: dict[str, Stage] = {
             _fit,
             module="cgnn_cli.stages.train",
             resumable=lambda config: bool(config.train.learns),
-            over_ranks=lambda config: not config.train.learns,
+            over_ranks=lambda config: not config.train.learns or bool(getattr(config.train, "batch_nodes", 0)),
             memory=estimates.fit_memory,
             relief="use fewer --layers, a smaller --hidden, or --batch-nodes where the model has it",
             in_workers=True,

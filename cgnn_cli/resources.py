@@ -140,9 +140,12 @@ def thread_count(asked: int | None, default: int) -> int:
 
     The ranks of torchrun on one machine share its cores.
     """
-    return (default if asked is None else asked) or max(
-        1, allowed_cores() // (_number(os.environ, "LOCAL_WORLD_SIZE") or 1)
-    )
+    return (default if asked is None else asked) or max(1, allowed_cores() // local_ranks())
+
+
+def local_ranks(environment: Mapping[str, str] = os.environ) -> int:
+    """How many ranks of torchrun share this machine."""
+    return _number(environment, "LOCAL_WORLD_SIZE") or 1
 
 
 def free_disk(folder: Path) -> int:

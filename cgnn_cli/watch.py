@@ -40,3 +40,7 @@ class Watch:
     def stop_requested(self) -> bool:
         """Whether the computation should save a snapshot and stop."""
         return False
+
+    def lend(self) -> list[int] | None:
+        """The numbers under which other ranks hold the graph, and then the operators; none without such ranks."""
+        return None

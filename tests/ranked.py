@@ -12,7 +12,7 @@ from unittest.mock import patch
 import torch
 
 from cgnn_cli.numerics.distributed import DistributedRows
-from cgnn_cli.ranks import leading
+from cgnn_cli.ranks import leading, team
 from tests.faults.processes import Finished, finish, program
 from tests.forks import server
 
@@ -45,6 +45,7 @@ def two_ranks(patched: str = "") -> Iterator[leading.Group]:
     finally:
         group.leave(0)
         DistributedRows.known.clear()
+        team.GROUPS.clear()
         torch.distributed.destroy_process_group()
     assert finish(other) == Finished(0, "", "")
 

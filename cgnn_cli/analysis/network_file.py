@@ -60,12 +60,14 @@ def network_file(
     weights = {name: tensor.detach().clone().contiguous() for name, tensor in task.network.state_dict().items()}
     content = io.BytesIO()
     if kind == "state-dict":
-        inputs = {"x": _features(task.x), "edges": edges}
+        inputs = {"x": _features(task.whole_input), "edges": edges}
         file = {"format": FORMAT, "version": VERSION, "config": told, "state_dict": weights, "inputs": inputs}
         torch.save(file, content)
     else:
         network = PlainNetwork(layout, {name: value for name, value in weights.items() if value.is_floating_point()})
-        torch.export.save(_program(network, _features(task.x).to_dense(), edges), content, extra_files={"about": told})
+        torch.export.save(
+            _program(network, _features(task.whole_input).to_dense(), edges), content, extra_files={"about": told}
+        )
     return content.getvalue()
 
 

@@ -17,7 +17,7 @@ from cgnn_cli.graph import TRAIN, UNUSED, VALIDATION, Checkpoint, Graph, column_
 from cgnn_cli.models.parts.first_class import probabilities_along, training_labels
 from cgnn_cli.models.parts.label_walk import WEIGHTS
 from cgnn_cli.numerics.first_met import walk_along
-from cgnn_cli.stages.task import scale_features
+from cgnn_cli.stages.features import scale_features
 
 OF_OTHERS = ("structural", "roles", "degrees")  # encodings of how a node compares with the others of its graph
 READS_LABELS = {"label_walk": "--label-walk", "label_input": "--label-input"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -12,7 +13,7 @@ from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
 from cgnn_cli.operators.operator_table import OPERATORS
-from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps
+from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps, parts_in
 from cgnn_cli.ranks import leading
 from cgnn_cli.resources import (
     LEAST_TORCH_SPACE,
@@ -30,6 +31,7 @@ from cgnn_cli.store.provenance import Recorder
 from cgnn_cli.store.store import Store
 
 if TYPE_CHECKING:
+    from cgnn_cli.execution.lending import Lender
     from cgnn_cli.execution.sharing import SharedArrays
     from cgnn_cli.graph import Operators, StageData
 
@@ -77,6 +79,7 @@ class Runner:
     _done: dict[str, tuple[Header, bool]] = field(default_factory=dict)
     _found: dict[str, Header] = field(default_factory=dict)
     _data: dict[str, StageData] = field(default_factory=dict)
+    _lender: Lender | None = None
 
     def obtain(self, step: Step, progress: Show | None = None) -> tuple[Header, bool]:
         """The header of a step's artifact and whether it was a cache hit; computed where it is missing."""
@@ -224,7 +227,8 @@ class Runner:
             self.load_torch()
         self.reporter.begins(step.title, step.key)
         module = import_module(stage.module) if stage.module else None
-        watch = SnapshotWatch(self.store, step, self.compute, self.restart, self.stopper, progress)
+        lend = partial(self._lend, step)
+        watch = SnapshotWatch(self.store, step, self.compute, self.restart, self.stopper, progress, lend)
         self.stopper.hear()
         recorder = Recorder()
         if step.make is not None:
@@ -245,6 +249,24 @@ class Runner:
         published = self.store.publish(Artifact(header, data.to_elements()))
         watch.finished()
         return published
+
+    def _lend(self, step: Step) -> list[int] | None:
+        """Let the other ranks of torchrun hold the graph and the operators that a step reads."""
+        if (group := leading.GROUP) is None:
+            return None
+        from cgnn_cli.execution.lending import Lender
+
+        if self._lender is None:
+            self._lender = Lender(group)
+
+        def lent(needed: Step) -> int:
+            assert self._lender is not None
+            stage, path = needed.stage, needed.file or self.store.path(needed.stage.name, needed.key)
+            return self._lender.lend(path, needed.key, stage.makes)
+
+        needed = [step.inputs["graph"], *parts_in(step.inputs, "operators").values()]
+        self._lender.keep_only({each.key for each in needed})
+        return [lent(each) for each in needed]
 
     def _load(self, step: Step, header: Header) -> StageData:
         from cgnn_cli import graph

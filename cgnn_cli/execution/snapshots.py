@@ -15,6 +15,7 @@ from typing import Any
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, ForeignError, UsageError
 from cgnn_cli.pipeline import Step
+from cgnn_cli.ranks import leading
 from cgnn_cli.resources import thread_count
 from cgnn_cli.signals import Stopper
 from cgnn_cli.store import artifact as files
@@ -38,11 +39,18 @@ class SnapshotWatch(Watch):
     """Watches one computation for the store."""
 
     def __init__(
-        self, store: Store, step: Step, compute: ComputeConfig, restart: bool, stopper: Stopper, show: Show
+        self,
+        store: Store,
+        step: Step,
+        compute: ComputeConfig,
+        restart: bool,
+        stopper: Stopper,
+        show: Show,
+        lend: Callable[[], list[int] | None] = lambda: None,
     ) -> None:
         self.store, self.key, self.algorithm = store, step.key, step.stage.algorithm
         self.resumable = step.config is not None and step.stage.resumable(step.config)
-        self.compute, self.restart, self.stopper, self.show = compute, restart, stopper, show
+        self.compute, self.restart, self.stopper, self.show, self._lend = compute, restart, stopper, show, lend
         self.path = store.root / PARTIAL / f"{step.key}.h5"
         self.metrics = store.root / "runs" / step.key / "metrics.jsonl"
         self._saved = time.monotonic()
@@ -108,6 +116,12 @@ class SnapshotWatch(Watch):
                 f"the run was begun with {values['threads']} threads and goes on with {threads}: "
                 "its last digits may differ from an undisturbed run"
             )
+        ranks = leading.size()
+        if values.get("ranks", ranks) != ranks:
+            self.store.warn(
+                f"the run was begun with {values['ranks']} ranks and goes on with {ranks}: "
+                "what it draws at random is not what an undisturbed run draws"
+            )
         versions = library_versions()
         changed = {name for name in ("cgnn", "numpy", "torch") if header.config.get(name) != versions[name]}
         if changed:
@@ -155,6 +169,9 @@ class SnapshotWatch(Watch):
 
     def stop_requested(self) -> bool:
         return self.stopper.requested()
+
+    def lend(self) -> list[int] | None:
+        return self._lend()
 
     def finished(self) -> None:
         """The result is published: the snapshot has done its service."""

@@ -17,8 +17,8 @@ from cgnn_cli.errors import DataError
 from cgnn_cli.graph import SPLIT_PARTS, Graph, byte_strings
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.numerics.csr import row_of_entries
+from cgnn_cli.stages.features import features_of
 from cgnn_cli.stages.operators import make_operators
-from cgnn_cli.stages.task import features_of
 
 
 def graph_to_pyg(

@@ -75,7 +75,7 @@ class Follower:
         except Exception as error:
             if os.environ.get("CGNN_DEBUG"):
                 traceback.print_exc()
-            return {"failed": type(error).__name__, "message": str(error)}, ()
+            return {"failed": type(error).__name__, "message": str(error), "hint": getattr(error, "hint", "")}, ()
 
     def _say_that_it_is_busy(self) -> None:
         """In a thread: what takes long is no silence."""

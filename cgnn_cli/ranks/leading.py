@@ -60,8 +60,9 @@ class Group:
     ) -> tuple[Result, list[Arrays]]:
         """What `own` returns here, and the arrays that a function returns in every other rank at the same time.
 
-        arrays: given to all of them; parts: to each of them its own, after these. What they do together may use
-        the default group of torch.distributed, over which nothing else is said.
+        arrays: given to all of them; parts: to each of them its own, after these. What they do together goes through
+        groups of its own (team.py). One that fails there is told of by its error, rather than by what that does to
+        the others.
         """
         with self._lock, STOPPER.in_one_piece():
             if self.lost is not None:
@@ -73,18 +74,24 @@ class Group:
                     self.link.expect(rank)
                     self.link.send(rank, header, arrays, parts[rank - 1] if parts else (), seconds)
                 self.link.broadcast(arrays)
+                broken: RankLost | None = None
                 try:
                     made = own()
+                except RankLost as lost:
+                    broken, seconds = lost, CHECK_SECONDS
                 finally:
                     answers = [self._answer(rank, seconds) for rank in range(1, self.size)]
             except RankLost as lost:
                 self.lost = lost
                 raise
         for rank, (answer, _) in enumerate(answers, 1):
-            if "failed" in answer:
+            if answer.get("failed", RankLost.__name__) != RankLost.__name__:
                 from cgnn_cli.apart import raise_again
 
-                raise_again(answer["failed"], f"{answer['message']} (on rank {rank})")
+                raise_again(answer["failed"], f"{answer['message']} (on rank {rank})", answer["hint"])
+        if broken is not None:
+            self.lost = broken
+            raise broken
         return made, [found for _, found in answers]
 
     def _answer(self, rank: int, seconds: float) -> tuple[dict[str, Any], Arrays]:

@@ -10,8 +10,9 @@ from cgnn_cli.errors import DataError
 from cgnn_cli.graph import TEST, TRAIN, VALIDATION, Checkpoint, Graph, Operators, Scores
 from cgnn_cli.numerics.classification import confusion_matrix, macro_f1, precision_recall_f1, spread
 from cgnn_cli.stages import ranking
-from cgnn_cli.stages.task import set_up_torch, untrained_warnings
-from cgnn_cli.stages.train import forward, twin_figures, twin_notes
+from cgnn_cli.stages.task import untrained_warnings
+from cgnn_cli.stages.train import scores_of, twin_figures, twin_notes
+from cgnn_cli.watch import Watch
 
 
 def evaluate(
@@ -20,6 +21,7 @@ def evaluate(
     checkpoint: Checkpoint,
     config: TrainConfig,
     compute: ComputeConfig | None = None,
+    watch: Watch | None = None,
 ) -> Scores:
     """Score every model of the checkpoint on its own split."""
     assert graph.labels is not None and graph.splits is not None
@@ -27,9 +29,9 @@ def evaluate(
     for split in numbers:
         if not (graph.splits[split] == TEST).any():
             raise DataError(f"split {split} has no test nodes, so there is nothing to score")
-    device, predictions, ranked = set_up_torch(compute or ComputeConfig()), [], []
+    predictions, ranked = [], []
     for split in numbers:
-        logits = forward(graph, operators, checkpoint, config, split, device).logits
+        logits = scores_of(graph, operators, checkpoint, config, split, compute or ComputeConfig(), watch).logits
         fit, classes = checkpoint.fit(split), logits.argmax(dim=1).cpu().numpy()
         given = ranking.from_threshold(graph, config, fit, logits.cpu().numpy())
         predictions.append(classes if given is None else given)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from scipy.sparse import csr_array, hstack
-from torch import Tensor
+from scipy.sparse import csr_array
+from torch import Tensor, nn
 
 from cgnn_cli.class_weights import parsed
 from cgnn_cli.configs import ComputeConfig, TrainConfig
@@ -19,11 +19,22 @@ from cgnn_cli.models.model_table import build_network
 from cgnn_cli.models.option_groups import SamplingOptions, SimilarityOptions
 from cgnn_cli.models.parts.branch import WithBranch, similar_labels
 from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, hide_entries
+from cgnn_cli.models.parts.feature_rows import FeatureRows
 from cgnn_cli.models.parts.label_walk import LabelWalk
-from cgnn_cli.models.parts.propagate import Input, Propagator, as_input, beside, lay_out, with_last
-from cgnn_cli.models.parts.sampling import dense_rows, on_part, operators_in, output_by_chunks, rows_of, sampled_part
-from cgnn_cli.operators.normalise import inverse_or_zero, scaled
+from cgnn_cli.models.parts.propagate import Input, Propagator, lay_out, with_last
+from cgnn_cli.models.parts.sampling import (
+    dense_rows,
+    on_part,
+    operators_in,
+    output_by_chunks,
+    rows_of,
+    sampled_part,
+    takes_chunks,
+)
+from cgnn_cli.operators.normalise import inverse_or_zero
+from cgnn_cli.ranks.team import Team
 from cgnn_cli.resources import thread_count
+from cgnn_cli.stages.features import batches, input_of
 
 CPU = torch.device("cpu")
 
@@ -53,32 +64,6 @@ def set_up_torch(compute: ComputeConfig) -> torch.device:
     return choose_device(compute.device)
 
 
-def scale_features(
-    features: np.ndarray | csr_array, scaling: str, like: np.ndarray | csr_array | None = None
-) -> np.ndarray | csr_array:
-    """row: rows to absolute sum 1; l2: rows to length 1; standard: columns to mean 0 and variance 1.
-
-    Sparse features are not centred by `standard`, only divided by the deviation of their columns.
-    like: the features whose mean and variance are taken, where it is not these.
-    """
-    if scaling == "none":
-        return features
-    if scaling == "standard":
-        like = features if like is None else like
-        if isinstance(features, np.ndarray):
-            mean = like.mean(axis=0)
-            centred = features - mean
-            return centred * inverse_or_zero((centred if like is features else like - mean).std(axis=0))
-        sparse = csr_array(like, dtype=np.float64)
-        variance = np.asarray(sparse.multiply(sparse).mean(axis=0) - np.square(sparse.mean(axis=0))).ravel()
-        deviation = np.sqrt(np.maximum(variance, 0))
-        return scaled(csr_array(features, dtype=np.float64), np.ones(features.shape[0]), inverse_or_zero(deviation))
-    powers = abs(features) if scaling == "row" else features * features
-    totals = np.asarray(powers.sum(axis=1), dtype=np.float64).ravel()
-    factor = inverse_or_zero(totals if scaling == "row" else np.sqrt(totals))
-    return features * factor[:, None] if isinstance(features, np.ndarray) else scaled(features, factor)
-
-
 @dataclass(frozen=True)
 class Task:
     """A network with its input and the nodes of one split, on one device; the whole graph stays on the CPU for batches.
@@ -87,10 +72,12 @@ class Task:
     class_weights: of each class in the loss, with a mean of 1 over the training nodes. focus: the class that the
     metric is about, where it is about one.
     folds: with `--label-walk`, training nodes and the columns that x has while these are learnt from.
+    team: the ranks that share the work, of which each has a part of every batch; averaging: the network in a training
+    with them.
     """
 
     network: Classifier
-    x: Input
+    x: Input | FeatureRows
     labels: Tensor
     nodes: dict[str, Tensor]
     config: TrainConfig
@@ -99,6 +86,8 @@ class Task:
     folds: tuple[tuple[Tensor, Tensor], ...] = ()
     class_weights: Tensor | None = None
     focus: int | None = None
+    team: Team | None = None
+    averaging: nn.Module | None = None
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
         """Mean cross entropy of some nodes, weighted by class where that is asked for."""
@@ -123,9 +112,9 @@ class Task:
         """Class scores and last hidden layer of all nodes, in 32 bits, from x or with the columns of a fold."""
         with self.reduced_precision():
             if batches(self.config):
-                output = output_by_chunks(self.network, self.x, self.device)
+                output = output_by_chunks(self.network, self.x, self.device, team=self.team)
             else:
-                output = self.network(self._input(self.x, columns))
+                output = self.network(self._input(self.whole_input, columns))
         return Output(output.logits.float(), output.hidden.float())
 
     @cached_property
@@ -135,6 +124,16 @@ class Task:
             return False
         read = self.config.to_dict()
         return not any(value for name, value in read.items() if name.endswith("dropout") or name == "batch_norm")
+
+    @property
+    def whole_input(self) -> Input:
+        """The input of all nodes, for what takes them at once."""
+        return self.x.of(np.arange(len(self.labels))) if isinstance(self.x, FeatureRows) else self.x
+
+    @property
+    def in_chunks(self) -> bool:
+        """Whether the output of all nodes is made in chunks, which a team shares."""
+        return bool(batches(self.config)) and takes_chunks(self.network, self.device)
 
     def reduced_precision(self) -> torch.autocast:
         """Dense products in 16 bits, if that is asked for."""
@@ -148,7 +147,7 @@ class Task:
         """
         if epoch < self.network.pretrain_epochs:
             with self.reduced_precision():
-                yield 1.0, [(1.0, self.network.pretrain_loss(self.x, epoch).float())]
+                yield 1.0, [(1.0, self.network.pretrain_loss(self.whole_input, epoch).float())]
         elif sampling := batches(self.config):
             yield from self._batch_steps(epoch, sampling)
         elif self.folds:
@@ -164,18 +163,42 @@ class Task:
             yield len(nodes) / len(self.nodes["train"]), self.loss(logits[nodes], self.labels[nodes])
 
     def _batch_steps(self, epoch: int, sampling: SamplingOptions) -> Iterator[tuple[float, list[tuple[float, Tensor]]]]:
-        whole = [operator.matrix for operator in operators_in(self.network)]
+        whole, network = [operator.matrix for operator in operators_in(self.network)], self.averaging or self.network
         drawn = self._batches(np.random.default_rng([self.seed, epoch]), sampling.batch_nodes)
         for number, (batch, columns) in enumerate(drawn, start=1):
             # from 1: a seed that ends in 0 draws the same as the seed without it, here the order of the nodes
-            rng = np.random.default_rng([self.seed, epoch, number])
-            part = sampled_part(whole, batch, sampling.layers, sampling.fanout, rng)
+            own, weight, rng = self._own_part(batch, [self.seed, epoch, number])
+            part = sampled_part(whole, own, sampling.layers, sampling.fanout, rng)
             rows = None if columns is None else dense_rows(columns, part.nodes, self.device)
             with on_part(self.network, part, self.device), self.reduced_precision():
-                output: Output = self.network(self._input(rows_of(self.x, part.nodes, self.device), rows))
-            labels = self.labels[torch.from_numpy(batch)].to(self.device)
-            loss = self.loss(output.logits[: len(batch)].float(), labels)
-            yield len(batch) / len(self.nodes["train"]), [(1.0, loss)]
+                output: Output = network(self._input(rows_of(self.x, part.nodes, self.device), rows))
+            labels = self.labels[torch.from_numpy(own)].to(self.device)
+            loss = self.loss(output.logits[: len(own)].float(), labels)
+            yield len(batch) / len(self.nodes["train"]), [(1.0, weight * loss)]
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether some parameters play no part in the class scores, as by a model's options; asked of one node."""
+        sampling = batches(self.config)
+        assert sampling is not None
+        whole = [operator.matrix for operator in operators_in(self.network)]
+        node = self.nodes["train"][:1].numpy()
+        part = sampled_part(whole, node, sampling.layers, sampling.fanout, np.random.default_rng(self.seed))
+        with on_part(self.network, part, self.device):
+            scores = self.network(rows_of(self.x, part.nodes, self.device)).logits[:1]
+        found = torch.autograd.grad(scores.sum(), list(self.network.parameters()), allow_unused=True)
+        return any(each is None for each in found)
+
+    def _own_part(self, batch: np.ndarray, seed: list[int]) -> tuple[np.ndarray, float, np.random.Generator]:
+        """What is to be done of a batch here, the weight of its loss, and what its neighbours are drawn by.
+
+        The ranks of a team hide entries by numbers of their own, which depend on nothing before.
+        """
+        if self.team is None:
+            return batch, 1.0, np.random.default_rng(seed)
+        rng = np.random.default_rng([*seed, self.team.rank])
+        torch.manual_seed(int(rng.integers(2**63)))
+        return *self.team.part(batch), rng
 
     def _batches(self, rng: np.random.Generator, size: int) -> Iterator[tuple[np.ndarray, Tensor | None]]:
         """The training nodes in random order, some at a time; with folds one fold after another, and its columns."""
@@ -184,11 +207,6 @@ class Task:
         for members, columns in [(order[np.isin(order, nodes)], columns) for nodes, columns in self.folds] or whole:
             for start in range(0, len(members), size):
                 yield members[start : start + size], columns
-
-
-def batches(config: TrainConfig) -> SamplingOptions | None:
-    """The options of a training in batches, none where it takes all nodes at once."""
-    return config if isinstance(config, SamplingOptions) and config.batch_nodes else None
 
 
 def prepare(
@@ -203,9 +221,7 @@ def prepare(
     assert graph.labels is not None and graph.splits is not None
     seed, home = config.seed + split, CPU if batches(config) else device
     torch.manual_seed(seed)
-    x = as_input(features_of(graph, operators, config), home)
-    if walk is not None:
-        x = beside(x, walk.columns)
+    x = input_of(graph, operators, config, walk, home)
     shape = Shape(x.shape[1], graph.class_count)
     network = build_network(with_similar(operators.matrices, config), shape, config, home)
     if config.has_branch:
@@ -237,26 +253,6 @@ def class_weights(graph: Graph, config: TrainConfig, split: int) -> np.ndarray |
         for name, weight in parsed(config.class_weights).items():
             weights[graph.class_number(name)] = weight
     return np.asarray(weights * counts.sum() / (weights @ counts))
-
-
-def features_of(graph: Graph, operators: Operators, config: TrainConfig) -> np.ndarray | csr_array:
-    """The graph's own features, scaled, with the columns of an encoding, which come scaled, or these alone.
-
-    The columns of a label walk come after them, and can do without any.
-    """
-    encoding = operators.matrices.get("encoding")
-    if graph.features is None:
-        if encoding is None and config.label_walk:
-            return np.empty((graph.node_count, 0), dtype=np.float32)
-        if encoding is None:
-            raise DataError("this graph has no features", "make its operators with an encoding, as `auto` does")
-        return np.asarray(encoding)
-    own = scale_features(graph.features, config.feature_scaling)
-    if encoding is None:
-        return own
-    if isinstance(own, np.ndarray):
-        return np.hstack([own.astype(np.float32), encoding])
-    return csr_array(hstack([own.astype(np.float32), csr_array(encoding)], format="csr"))
 
 
 def with_similar(matrices: dict[str, Any], config: TrainConfig) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """train: fit one model on one split, keeping the weights of the best validation epoch."""
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +20,9 @@ from cgnn_cli.numerics.classification import measure, spread
 from cgnn_cli.operators.twins import twin_share
 from cgnn_cli.resources import thread_count
 from cgnn_cli.stages import judging
+from cgnn_cli.stages.features import batches
 from cgnn_cli.stages.judging import check_validation, figures_of_splits, fit_doubts, solved_figures, validation_figures
+from cgnn_cli.stages.spread import SHARE_OUTPUT, Arrays, Held, share_out
 from cgnn_cli.stages.task import CPU, Task, check_trainable, prepare, set_up_torch, untrained_warnings
 from cgnn_cli.watch import Snapshot, Watch
 
@@ -87,14 +90,19 @@ def fit(
     total = task.network.pretrain_epochs + config.epochs
     snapshot = watch.resume()
     state = State() if snapshot is None else _restore(snapshot, task, optimiser)
+    if shared := share_out(task, split, compute, watch, walk, optimiser):
+        task = shared.task
     while state.goes_on(task):
-        run_epoch(task, optimiser, state)
+        if shared is None:
+            run_epoch(task, optimiser, state)
+        else:
+            shared.together(f"{__name__}:share_epoch", partial(run_epoch, task, optimiser, state), epoch=state.epoch)
         latest = {name: values[-1] for name, values in state.history.items()}
         watch.record({"epoch": state.epoch - 1, **latest})
         watch.progress(state.epoch, total, f"loss {latest['loss']:.3f}  validation {state.best_score:.3f}")
         stop = watch.stop_requested() and state.goes_on(task)
         if stop or watch.snapshot_due():
-            watch.save(_snapshot(state, task, optimiser, thread_count(compute.threads, 1)))
+            watch.save(_snapshot(state, task, optimiser, compute))
         if stop:
             raise StoppedEarly(f"stopped after epoch {state.epoch - 1} of split {split}; the state is saved")
     return Fit(
@@ -143,7 +151,8 @@ def twin_notes(share: float) -> list[str]:
 
 def run_epoch(task: Task, optimiser: Adam, state: State) -> None:
     """One step, one validation, and the bookkeeping of both; without labels there is nothing to validate."""
-    loss = _step(task, optimiser, state)
+    ahead, state.ahead = state.ahead, None
+    loss = _step(task, optimiser, state.epoch, ahead)
     unlabelled = state.epoch < task.network.pretrain_epochs
     found = Validated() if unlabelled else _validate(task, state)
     values = dict(zip(HISTORY, (loss, found.loss, found.accuracy), strict=True))
@@ -158,7 +167,18 @@ def run_epoch(task: Task, optimiser: Adam, state: State) -> None:
     state.epoch += 1
 
 
-def _snapshot(state: State, task: Task, optimiser: Adam, threads: int) -> Snapshot:
+def share_epoch(held: Held, values: dict[str, Any], arrays: Arrays) -> Arrays:
+    """In another rank: its part of an epoch's steps, and of the class scores that rank 0 validates."""
+    task, optimiser = held[values["number"]]
+    with task.team.at_work():
+        _step(task, optimiser, values["epoch"])
+        task.network.eval()
+        if task.in_chunks:
+            task.output()
+    return ()
+
+
+def _snapshot(state: State, task: Task, optimiser: Adam, compute: ComputeConfig) -> Snapshot:
     """All that the rest of a training depends on."""
     elements: dict[str, Any] = {
         "weights": _copy_weights(task.network),
@@ -170,7 +190,10 @@ def _snapshot(state: State, task: Task, optimiser: Adam, threads: int) -> Snapsh
     if task.device.type == "cuda":
         elements["random"]["cuda"] = torch.cuda.get_rng_state(task.device).numpy()
     names = ("epoch", "best_epoch", "best_score", "best_classes", "best_loss")
-    return Snapshot(elements, {"threads": threads, **{name: getattr(state, name) for name in names}})
+    by = {"threads": thread_count(compute.threads, 1)}
+    if batches(task.config):
+        by["ranks"] = 1 if task.team is None else task.team.size
+    return Snapshot(elements, {**by, **{name: getattr(state, name) for name in names}})
 
 
 def _restore(snapshot: Snapshot, task: Task, optimiser: Adam) -> State:
@@ -196,22 +219,21 @@ def _as_tensors(arrays: dict[str, np.ndarray]) -> dict[str, Tensor]:
     return {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
 
 
-def _step(task: Task, optimiser: Adam, state: State) -> float:
+def _step(task: Task, optimiser: Adam, epoch: int, ahead: Tensor | None = None) -> float:
     """The steps of an epoch, one for each batch; returns the mean loss."""
     task.network.train()
-    ahead, state.ahead = state.ahead, None
     total = 0.0
-    for share, parts in task.steps(state.epoch, ahead):
+    for share, parts in task.steps(epoch, ahead):
         optimiser.zero_grad()
         for weight, loss in parts:
-            if not loss.item() < DIVERGED:
+            value = loss.item() if task.team is None else task.team.mean(loss.item())
+            if not value < DIVERGED:
                 raise NumericalError(
-                    f"the training loss became {loss.item():.3g} in epoch {state.epoch} "
-                    f"(learning rate {task.config.lr:g})",
+                    f"the training loss became {value:.3g} in epoch {epoch} (learning rate {task.config.lr:g})",
                     "use a smaller --lr, or scale the features with --feature-scaling",
                 )
             (weight * loss).backward()
-            total += share * weight * float(loss.item())
+            total += share * weight * value
         optimiser.step()
     return total
 
@@ -264,13 +286,18 @@ def collect(fits: dict[int, Fit]) -> Checkpoint:
 
 
 def decide(
-    graph: Graph, operators: Operators, fits: dict[int, Fit], config: TrainConfig, compute: ComputeConfig
+    graph: Graph,
+    operators: Operators,
+    fits: dict[int, Fit],
+    config: TrainConfig,
+    compute: ComputeConfig,
+    watch: Watch | None = None,
 ) -> dict[int, Fit]:
     """The models with what is decided on them after their training, by the validation nodes of each split."""
-    device, found = set_up_torch(compute), {}
+    found = {}
     for split, trained in fits.items():
         alone = Checkpoint(fits={str(split): trained.to_elements()})
-        logits = forward(graph, operators, alone, config, split, device).logits.cpu().numpy()
+        logits = scores_of(graph, operators, alone, config, split, compute, watch).logits.cpu().numpy()
         found[split] = judging.decide(graph, config, split, trained, logits)
     return found
 
@@ -289,6 +316,27 @@ def forward(
         scores = torch.from_numpy(solved_scores(checkpoint.fit(split).weights, config)).to(device)
         return Output(scores, scores)
     return trained_task(graph, operators, checkpoint, config, split, device).output()
+
+
+@torch.no_grad()
+def scores_of(
+    graph: Graph,
+    operators: Operators,
+    checkpoint: Checkpoint,
+    config: TrainConfig,
+    split: int,
+    compute: ComputeConfig,
+    watch: Watch | None = None,
+) -> Output:
+    """What `forward` gives, by the ranks that share the chunks of a large graph, where there are several."""
+    device = set_up_torch(compute)
+    if not batches(config):
+        return forward(graph, operators, checkpoint, config, split, device)
+    task, walk = trained_task(graph, operators, checkpoint, config, split, device), None
+    if config.label_walk:
+        walk = LabelWalk(checkpoint.fit(split).weights[WEIGHTS])
+    shared = share_out(task, split, compute, watch or Watch(), walk) if task.in_chunks else None
+    return task.output() if shared is None else shared.together(SHARE_OUTPUT, shared.task.output)
 
 
 def trained_task(

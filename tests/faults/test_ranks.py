@@ -117,3 +117,71 @@ def test_ranks_that_do_not_find_each_other_say_so() -> None:
     assert finish(second).code == 9
     ended = finish(first)
     assert ended.code == 7 and "error: the 2 ranks of torchrun did not find each other" in ended.err, ended
+
+
+# A training whose batches are shared: a rank does something in the middle of an epoch, when a state was saved.
+SAVING = ("train", *STORE, "--snapshot-seconds", 0)
+BATCHES = (*SAVING, "--model", "sage", "--split", 0, "--hidden", 4, "--batch-nodes", 16, "--epochs", 6)
+IN_AN_EPOCH = """
+import os, signal, threading
+from pathlib import Path
+from cgnn_cli.ranks.team import Team
+mean, left = Team.mean, [3]
+def counted(self, value):
+    if {when} and self.rank == 1 and list(Path("store/partial").glob("*.h5")):
+        left[0] -= 1
+        if left[0] == 0:
+            {act}
+    return mean(self, value)
+Team.mean = counted
+"""
+
+
+@pytest.fixture(scope="module")
+def trained(walked: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What two ranks make that nobody disturbs."""
+    store = tmp_path_factory.mktemp("two") / "store"
+    shutil.copytree(walked, store)
+    first, second = map(finish, start_ranks(*BATCHES, "--store", store))
+    assert (first.code, second.code) == (0, 0), (first, second)
+    return payload_of(first.out.strip())
+
+
+def test_case_26_a_training_in_batches_goes_on_by_itself_after_a_rank_was_killed(trained: str) -> None:
+    killed = IN_AN_EPOCH.format(when=f"os.environ['{ATTEMPT}'] == '0'", act=KILLED)
+    result = torchrun(*BATCHES, patched=killed, attempts=2)
+    assert [line for line in result.err.splitlines() if line.startswith("error: ")] == [
+        "error: rank 1 of 2 has ended, or its machine cannot be reached "
+        "(what was saved is kept; run the same command again to go on)"
+    ], result
+    assert "going on with" in result.err and result.code == 0
+    assert payload_of(result.out.strip()) == trained
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGUSR1, marks=pytest.mark.slow)])
+def test_a_signal_to_one_rank_stops_a_training_in_batches_at_the_end_of_its_epoch(
+    trained: str, number: signal.Signals
+) -> None:
+    signalled = IN_AN_EPOCH.format(when="True", act=f"os.kill(os.getpid(), {int(number)})")
+    first, second = map(finish, start_ranks(*BATCHES, patches=("", signalled)))
+    assert (first.code, second.code) == (75, 75), (first, second)
+    assert "the state is saved" in first.err and (second.out, second.err) == ("", "")
+    first, second = map(finish, start_ranks(*BATCHES))
+    assert (first.code, second.code) == (0, 0) and "going on with" in first.err, first
+    assert payload_of(first.out.strip()) == trained
+
+
+@pytest.mark.slow
+def test_case_26_a_rank_that_is_silent_in_an_epoch_is_given_up_and_one_process_goes_on() -> None:
+    stuck = IN_AN_EPOCH.format(when="True", act="threading.Event().wait()")
+    patience = (
+        "import cgnn_cli.ranks.team as r\nimport cgnn_cli.ranks.leading as s\nr.ANSWER_SECONDS = s.CHECK_SECONDS = 1.0"
+    )
+    first, second = start_ranks(*BATCHES, patches=(patience, stuck))
+    ended = finish(first)
+    second.kill()
+    finish(second)
+    assert ended.code == 7 and ended.out == ""
+    assert "error: rank 1 of 2 has not answered for 1 s" in ended.err, ended
+    result = run(*BATCHES)
+    assert result.code == 0 and "begun with 2 ranks and goes on with 1" in result.err, result

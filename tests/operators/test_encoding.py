@@ -17,8 +17,8 @@ from cgnn_cli.operators.landmarks import landmarks_of
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.operators.structural import structural_features
 from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.features import features_of
 from cgnn_cli.stages.operators import make_operators
-from cgnn_cli.stages.task import features_of
 from cgnn_cli.stages.train import collect, fit
 from tests.models.samples import communities, permuted, random_graph, times_of
 from tests.numerics.test_spectrum import textbook

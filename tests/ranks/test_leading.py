@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cgnn_cli.errors import NumericalError, StoppedEarly
+from cgnn_cli.errors import NumericalError, StoppedEarly, UsageError
 from cgnn_cli.ranks import leading
 from cgnn_cli.ranks.leading import Group
 from cgnn_cli.ranks.link import HEAD_BYTES, RankLost
@@ -17,12 +17,13 @@ from tests.ranked import two_ranks
 PATCH = """
 import numpy as np
 from cgnn_cli.ranks import following
-from cgnn_cli.errors import NumericalError
+from cgnn_cli.errors import NumericalError, UsageError
 from cgnn_cli.signals import STOPPER
 def twice(held, values, arrays):
     return [values["factor"] * array for array in arrays]
 def fails(held, values, arrays):
-    raise {"numbers": NumericalError, "memory": MemoryError, "bug": KeyError}[values["kind"]]("so it is")
+    known = {"numbers": NumericalError, "use": UsageError, "memory": MemoryError, "bug": KeyError}
+    raise known[values["kind"]]("so it is")
 def hears(held, values, arrays):
     STOPPER.note(values["signal"])
     return ()
@@ -48,7 +49,8 @@ def test_arrays_go_there_and_back(group: Group, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "error"), [("numbers", NumericalError), ("memory", MemoryError), ("bug", RuntimeError)]
+    ("kind", "error"),
+    [("numbers", NumericalError), ("use", UsageError), ("memory", MemoryError), ("bug", RuntimeError)],
 )
 def test_an_error_of_a_rank_is_raised_here_and_the_others_go_on(
     group: Group, kind: str, error: type[Exception]

@@ -20,9 +20,10 @@ from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.evaluate import evaluate
+from cgnn_cli.stages.features import scale_features
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.task import Task, check_trainable, choose_device, prepare, scale_features
+from cgnn_cli.stages.task import Task, check_trainable, choose_device, prepare
 from cgnn_cli.stages.train import collect, fit, forward
 from cgnn_cli.watch import Snapshot, Watch
 from tests.models.samples import changed

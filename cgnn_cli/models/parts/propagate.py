@@ -216,7 +216,7 @@ def with_last(x: Input, columns: Tensor) -> Input:
     return _of_kernels(x.forward.with_values(by_row), x.backward.with_values(by_column))
 
 
-def lay_out(parameters: Iterable[nn.Parameter], x: Input) -> None:
+def lay_out(parameters: Iterable[nn.Parameter], x: object) -> None:
     """Keep the weights that meet sparse features by columns, as that product reads them, not to turn them each time."""
     if isinstance(x, Propagator):
         for weight in parameters:

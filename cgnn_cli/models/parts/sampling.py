@@ -8,7 +8,7 @@ unweighted neighbours). With fanout >= d nothing is drawn, and the batch's class
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -19,9 +19,14 @@ from torch import Tensor
 
 from cgnn_cli.models.parts.branch import WithBranch
 from cgnn_cli.models.parts.classifier import Classifier, Network, Output
+from cgnn_cli.models.parts.feature_rows import FeatureRows
 from cgnn_cli.models.parts.propagate import Input, Propagator
+from cgnn_cli.ranks.team import Team
 
 CHUNK_ROWS = 1 << 14
+
+Source = Input | FeatureRows
+PutTogether = Callable[[Sequence[slice], Callable[[slice], Sequence[Tensor]], int], list[Tensor]]
 
 
 @dataclass(frozen=True)
@@ -108,10 +113,12 @@ def on_part(network: Classifier, part: Part, device: torch.device) -> Iterator[N
             network.known = known
 
 
-def rows_of(x: Input, nodes: np.ndarray, device: torch.device) -> Input:
+def rows_of(x: Source, nodes: np.ndarray, device: torch.device) -> Input:
     """The features of some nodes, on a device."""
     if isinstance(x, Propagator):
         return Propagator(csr_array(x.matrix[nodes]), device)
+    if isinstance(x, FeatureRows):
+        return x.of(nodes).to(device)
     return dense_rows(x, nodes, device)
 
 
@@ -119,38 +126,70 @@ def dense_rows(x: Tensor, nodes: np.ndarray, device: torch.device) -> Tensor:
     return x[torch.from_numpy(nodes).to(x.device)].to(device)
 
 
+def takes_chunks(network: Classifier, device: torch.device, size: int = CHUNK_ROWS) -> bool:
+    """Whether an output is made in chunks: where the device is another, or the graph is large."""
+    return device.type != "cpu" or any(operator.shape[0] > size for operator in operators_in(network))
+
+
 @torch.no_grad()
-def output_by_chunks(network: Classifier, x: Input, device: torch.device, size: int = CHUNK_ROWS) -> Output:
-    """The output of all nodes, layer by layer and chunk by chunk of rows; only panels of a chunk are on the device."""
-    if device.type == "cpu" and all(operator.shape[0] <= size for operator in operators_in(network)):
+def output_by_chunks(
+    network: Classifier, x: Source, device: torch.device, size: int = CHUNK_ROWS, team: Team | None = None
+) -> Output:
+    """The output of all nodes, layer by layer and chunk by chunk of rows; only panels of a chunk are on the device.
+
+    A team makes the chunks in turns.
+    """
+    if not (takes_chunks(network, device, size) or isinstance(x, FeatureRows)):
         whole: Output = network(x)
         return whole
+    put_together = one_by_one if team is None else team.put_together
     if isinstance(network, WithBranch):
-        whole_graph = output_by_chunks(network.network, x, device, size) if network.config.graph_share else None
-        parts = []
-        for chunk in _chunks(len(network.known), size):
+        whole_graph = output_by_chunks(network.network, x, device, size, team) if network.config.graph_share else None
+
+        def finished(chunk: slice) -> Output:
             own = None if whole_graph is None else Output(*(tensor[chunk].to(device) for tensor in whole_graph))
-            parts.append(network.joined(network.known[chunk].to(device), own))
+            return network.joined(network.known[chunk].to(device), own)
+
+        rows = len(network.known)
     else:
         assert isinstance(network, Network)
-        state, outputs = x, []
+        state: Source = x
+        outputs: list[Tensor] = []
         for number in range(len(network.layers)):
-            state = _layer_by_chunks(network, number, state, device, size)
+            state = _layer_by_chunks(network, number, state, device, size, put_together)
             outputs.append(state)
-        chunks = _chunks(len(outputs[0]), size)
-        parts = [network.finish([output[chunk].to(device) for output in outputs]) for chunk in chunks]
-    return Output(*(torch.cat([getattr(part, name).cpu() for part in parts]) for name in Output._fields))
+
+        def finished(chunk: slice) -> Output:
+            return network.finish([output[chunk].to(device) for output in outputs])
+
+        rows = len(outputs[0])
+    return Output(*put_together(_chunks(rows, size), finished, len(Output._fields)))
 
 
-def _layer_by_chunks(network: Network, number: int, state: Input, device: torch.device, size: int) -> Tensor:
+def one_by_one(chunks: Sequence[slice], made: Callable[[slice], Sequence[Tensor]], count: int) -> list[Tensor]:
+    """The rows of all chunks of so many tensors, put together on the CPU."""
+    parts = [[tensor.cpu() for tensor in made(chunk)] for chunk in chunks]
+    return [torch.cat([part[number] for part in parts]) for number in range(count)]
+
+
+def _layer_by_chunks(
+    network: Network,
+    number: int,
+    state: Source,
+    device: torch.device,
+    size: int,
+    put_together: PutTogether,
+) -> Tensor:
     operators = [operator.matrix for operator in operators_in(network)]
-    made = []
-    for chunk in _chunks(operators[0].shape[0], size):
+
+    def made(chunk: slice) -> tuple[Tensor]:
         part = whole_part(operators, chunk)
         with on_part(network, part, device):
             rows = network.graph_layer(rows_of(state, part.nodes, device), number)
-        made.append(rows[: chunk.stop - chunk.start].cpu())
-    return torch.cat(made)
+        return (rows[: chunk.stop - chunk.start],)
+
+    (rows,) = put_together(_chunks(operators[0].shape[0], size), made, 1)
+    return rows
 
 
 def whole_part(operators: list[csr_array], chunk: slice) -> Part:

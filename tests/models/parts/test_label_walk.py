@@ -191,7 +191,7 @@ def test_features_are_hidden_and_columns_are_not(graph: Graph) -> None:
         task = started(dataclasses.replace(graph, features=features), dataclasses.replace(SMALL, input_dropout=0.9))
         task.network.train()
         columns = task.folds[0][1]
-        seen = task._input(task.x, columns)
+        seen = task._input(task.whole_input, columns)
         if not isinstance(seen, torch.Tensor):
             seen = seen(torch.eye(10))
         assert torch.equal(seen[:, 8:], columns) and float((seen[:, :8] == 0).float().mean()) > 0.8

@@ -221,6 +221,22 @@ def test_what_cannot_be_done_in_batches_is_refused_and_unread_options_are_not_in
     assert "fanout" not in train_config().to_dict() and "fanout" in train_config(batch_nodes=8).to_dict()
 
 
+def test_memory_is_that_of_all_ranks_of_the_machine_and_of_no_copy_of_features(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes, width = 200_000, 100
+    graph = Graph(adjacency=csr_array((nodes, nodes)), features=np.zeros((nodes, width), dtype=np.float32))
+    inputs = {"graph": graph, "operators-directed": Operators(matrices={}, summary={"entries": 0})}
+    plain, scaled, whole = (
+        FitConfig(dataclasses.replace(SMALL, **options), 0)
+        for options in ({"batch_nodes": 50}, {"batch_nodes": 50, "feature_scaling": "row"}, {"feature_scaling": "row"})
+    )
+    alone = fit_memory(inputs, plain)
+    assert fit_memory(inputs, scaled) == alone  # the rows of a batch, not a copy of all
+    of_all = fit_memory(inputs, whole)
+    assert of_all - fit_memory(inputs, FitConfig(SMALL, 0)) == 4 * nodes * width
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert fit_memory(inputs, plain) == 2 * alone and fit_memory(inputs, whole) == of_all
+
+
 def test_memory_is_that_of_a_batch() -> None:
     nodes = 200_000
     graph = Graph(adjacency=csr_array((nodes, nodes)), features=np.zeros((nodes, 1), dtype=np.float32))
