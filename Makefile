@@ -5,7 +5,7 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
+.PHONY: demo test payments track soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -16,6 +16,11 @@ test: .venv/installed
 # from tables of payments to a page of suspects, three graphs: a ranking that is good enough, and what it is compared with
 payments: .venv/installed
 	$(BIN)/python -m tests.payments
+
+# MLflow and W&B, which are large, and the tests that need them; W&B works offline
+track: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[track]'
+	$(BIN)/python -m pytest tests/tracking
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

@@ -18,7 +18,9 @@ from cgnn_cli.commands.score_tables import add_scores
 from cgnn_cli.commands.session import Outcome, Session, command
 from cgnn_cli.commands.starting import deliver, find_start, make_plan, show_forecast
 from cgnn_cli.errors import UsageError
+from cgnn_cli.execution.results import Runs
 from cgnn_cli.pipeline import COMMANDS, STAGES, Step, is_after, plan, up_to
+from cgnn_cli.report.run_names import name_runs
 
 TIMES = ("hitting", "hitting_back", "commute")
 PAIRS_HELP = "Instead of the edges, exact times of the pairs in this file (source,target; your ids), as CSV."
@@ -78,7 +80,11 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         if dry_run:
             return show_forecast(session, step)
         outcome = deliver(session, step, output_format)
-        return add_scores(session, step, outcome) if is_after(target, "fit") else outcome
+        if not is_after(target, "fit"):
+            return outcome
+        ((header, _),) = session.workspace.obtain(step)
+        session.workspace.track(name_runs([Runs(session.store).of(header)]))
+        return add_scores(session, step, outcome)
 
     return learning_stage if is_after(target, "fit") else graph_stage
 

@@ -114,7 +114,7 @@ SECTIONS = {
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
     "where-it-helps.md": ("How to read it", "The graphs", "Make it again"),
     "reproduction.md": ("In short", "What is compared", *EXPERIMENTS),
-    "tracking.md": ("MLflow", "Weights & Biases"),
+    "tracking.md": ("What is logged", "When", "Other trackers"),
     "beyond-the-paper.md": (
         "Personalised PageRank",
         "Similar nodes",
