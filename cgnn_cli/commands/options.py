@@ -86,7 +86,14 @@ def import_parameters() -> list[inspect.Parameter]:
     """The options of `cgnn data import`, with their limits."""
     hints = get_type_hints(ImportOptions)
     return [
-        _parameter(item.name, hints[item.name], item.default, item.metadata, item.metadata["panel"], limited=True)
+        _parameter(
+            item.name,
+            str if hints[item.name] == Path | None else hints[item.name],  # a query is no path
+            item.default,
+            item.metadata,
+            item.metadata["panel"],
+            limited=True,
+        )
         for item in dataclasses.fields(ImportOptions)
     ]
 
