@@ -3,6 +3,7 @@
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 from collections.abc import Iterator
@@ -54,20 +55,22 @@ def running(folder: Path) -> Iterator[Server]:
         owner = pwd.getpwnam(user[1].partition("=")[2])
         for path in (folder, data, password):
             os.chown(path, owner.pw_uid, owner.pw_gid)
-    made = ["initdb", "--pgdata", data, "--username=ann", "--auth=scram-sha-256", "--no-sync", f"--pwfile={password}"]
-    subprocess.run([*user, binaries / made[0], *made[1:]], check=True, capture_output=True, cwd=folder)
+    made = [f"--pgdata={data}", "--username=ann", "--auth=scram-sha-256", "--no-sync", f"--pwfile={password}"]
+    subprocess.run([*user, str(binaries / "initdb"), *made], check=True, capture_output=True, cwd=folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    options = ["-h", "127.0.0.1", "-p", str(port), "-k", folder, "-c", "fsync=off", "-c", "shared_buffers=32MB"]
+    options = ["-h", "127.0.0.1", "-p", str(port), "-k", str(folder), "-c", "fsync=off", "-c", "shared_buffers=32MB"]
     with open(folder / "log", "wb") as log:
-        server = subprocess.Popen([*user, binaries / "postgres", "-D", data, *options], stdout=log, stderr=log, cwd=folder)
+        server = subprocess.Popen(
+            [*user, str(binaries / "postgres"), "-D", str(data), *options], stdout=log, stderr=log, cwd=folder
+        )
     try:
         wait_for(lambda: b"ready to accept connections" in (folder / "log").read_bytes() or server.poll() is not None)
         assert server.poll() is None, (folder / "log").read_text()
         yield Server(port)
     finally:
-        server.terminate()  # by which running transactions may end; then it stops
+        server.send_signal(signal.SIGINT)  # at once: by SIGTERM it waits for its clients
         try:
             server.wait(timeout=20)
         except subprocess.TimeoutExpired:

@@ -31,8 +31,8 @@ def fill(connection: Any) -> None:
 
     tables = sa.MetaData()
     text, number = sa.Text, sa.Double
-    of_edges = [sa.Column(title, kind) for title, kind in zip(EDGE_TITLES, (text, text, number), strict=True)]
-    of_nodes = [sa.Column(t, kind) for t, kind in zip(NODE_TITLES, (text, text, number, sa.Integer), strict=True)]
+    of_edges: list[Any] = [sa.Column(title, kind) for title, kind in zip(EDGE_TITLES, (text, text, number), strict=True)]
+    of_nodes: list[Any] = [sa.Column(t, kind) for t, kind in zip(NODE_TITLES, (text, text, number, sa.Integer), strict=True)]
     for name, columns, rows in (("payments", of_edges, payments()), ("accounts", of_nodes, accounts())):
         table = sa.Table(name, tables, *columns)
         table.create(connection)

@@ -1,6 +1,5 @@
 """Imports from a PostgreSQL server and tables written to it: `make postgres` installs what they need."""
 
-import json
 import os
 import signal
 import tempfile
@@ -22,6 +21,32 @@ pytestmark = [
     pytest.mark.skipif(programs() is None, reason="PostgreSQL's server is not installed; `make postgres` does it"),
 ]
 MANY = 300_000
+# Between the third part and the fourth it waits for the signal, which it notes by itself.
+WAITING = """
+import time
+from pathlib import Path
+import cgnn_cli.databases.writing as writing
+from cgnn_cli.signals import STOPPER
+writing.ROWS_AT_ONCE, write, parts = 7, writing.write_rows, []
+def waiting():
+    parts.append(1)
+    if len(parts) == 4:
+        Path("begun").touch()
+        while not STOPPER.requested():
+            time.sleep(0.01)
+    STOPPER.hear()
+writing.write_rows = lambda *values: write(*values[:4], waiting)
+"""
+PEAK = """
+import resource
+from pathlib import Path
+from cgnn_cli.commands.session import Session
+end = Session.finish
+def measured(session, outcome):
+    end(session, outcome)
+    Path("peak").write_text(str(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+Session.finish = measured
+"""
 TRAINING = ("--dataset", "mine", "--model", "gcn", "--epochs", 3, "--split", 0)
 
 
@@ -92,19 +117,15 @@ def test_the_server_refuses_to_change_anything(cgnn: FrontDoor, database: str, s
 def test_many_rows_are_streamed(cgnn: FrontDoor, database: str, server: Server) -> None:
     """In batches: the process stays far below what the rows take as objects, or as the result of a client."""
     wide = "repeat('x', 300) as told"
-    query = f"select (i * 7919) % 5000 as source, i % 5000 as target, {wide} from generate_series(1, {MANY}) as i"
-    peak = (
-        "import atexit, resource\n"
-        "atexit.register(lambda: print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))"
+    query = (
+        f"select (i * 7919::bigint) % 5000 as source, i % 5000 as target, {wide} from generate_series(1, {MANY}) as i"
     )
     sizes = []
     for limit in (MANY // 10, MANY):
-        asked = f"{query} limit {limit}"
-        words = ("data", "import", f"many{limit}", "--sql", database, "--edges", asked, "--json", "-q")
-        done = finish(start(*words, patch=peak, fresh=True))
-        told, said = done.out.splitlines()
-        assert done.code == 0 and json.loads(told)["summary"]["nodes"] == 5000
-        sizes.append(int(said.split()[1]) << 10)
+        words = ("data", "import", f"many{limit}", "--sql", database, "--edges", f"{query} limit {limit}", "--json")
+        done = finish(start(*words, patch=PEAK, fresh=True))
+        assert done.json["summary"]["nodes"] == 5000
+        sizes.append(int(Path("peak").read_text()) << 10)
     assert sizes[1] - sizes[0] < 0.5 * 300 * MANY, sizes  # half of the text alone
 
 
@@ -144,28 +165,9 @@ def test_predictions_are_written_and_replaced(cgnn: FrontDoor, database: str, se
 def test_ctrl_c_leaves_no_table(cgnn: FrontDoor, database: str, server: Server) -> None:
     cgnn.ok("data", "import", "mine", "--sql", database, *QUERIES, *COLUMNS)
     cgnn.ok("train", *TRAINING)
-    pause = """
-import cgnn_cli.databases.writing as writing
-from pathlib import Path
-writing.ROWS_AT_ONCE = 7
-from cgnn_cli.signals import STOPPER
-hear, heard = STOPPER.hear, []
-def waiting():
-    heard.append(1)
-    if len(heard) == 4 + offset:
-        Path("begun").touch()
-        import signal
-        signal.sigtimedwait([signal.SIGUSR2], 60)
-    hear()
-"""
-    pause = pause.replace("offset", "0") + """
-place = writing.write_rows
-writing.write_rows = lambda *values: place(*values[:4], waiting)
-"""
-    process = start("predict", "--to-sql", database, "found", patch=pause)
+    process = start("predict", "--to-sql", database, "found", patch=WAITING)
     wait_for(Path("begun").exists)
     process.send_signal(signal.SIGINT)
-    process.send_signal(signal.SIGUSR2)
     assert finish(process).code == 130
     assert rows(server, "select 1 from pg_tables where tablename = 'found'") == []
     cgnn.ok("predict", "--to-sql", database, "found")

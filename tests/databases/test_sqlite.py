@@ -50,7 +50,9 @@ def test_values_are_those_of_a_csv(cgnn: FrontDoor, database: str, tmp_path: Pat
     (tmp_path / "e.csv").write_text("source,target,time\n" + "".join(f"{a},{b},{t or ''}\n" for a, b, t in edges))
     (tmp_path / "l.csv").write_text("id,label\n" + "".join(f"{a},{b or ''}\n" for a, b in labels))
     queries = [
-        " union all ".join(f"select {', '.join(f'{_sql(v)} as {name}' for name, v in zip(names, row, strict=True))}" for row in of)
+        " union all ".join(
+            f"select {', '.join(f'{_sql(v)} as {name}' for name, v in zip(names, row, strict=True))}" for row in of
+        )
         for names, of in ((("source", "target", "time"), edges), (("id", "label"), labels))
     ]
     queries[1] += " where ':x' like '%x'"
@@ -94,7 +96,8 @@ def test_a_file_that_is_not_there_is_not_made(cgnn: FrontDoor) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["postgresql://ann:s3cret@127.0.0.1:1/x?token=s3cret", "postgres//ann:s3cret@h", "s3cret", "nix://a:s3cret@h"]
+    "address",
+    ["postgresql://ann:s3cret@127.0.0.1:1/x?token=s3cret", "postgres//ann:s3cret@h", "s3cret", "nix://a:s3cret@h"],
 )
 def test_no_message_has_the_password(cgnn: FrontDoor, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for options in (("--sql", address), ("--sql", "${PLACE}"), ("--debug", "--sql", address)):
