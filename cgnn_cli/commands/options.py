@@ -87,9 +87,9 @@ def import_parameters() -> list[inspect.Parameter]:
     hints = get_type_hints(ImportOptions)
     parameters = []
     for item in dataclasses.fields(ImportOptions):
-        kind, metadata = hints[item.name], item.metadata
+        kind, metadata = hints[item.name], dict(item.metadata)
         if kind == Path | None:  # or a query, which is no path
-            kind, metadata = str, {"metavar": "FILE", **metadata}
+            kind, metadata = str, {"metavar": "FILE"} | metadata
         parameters.append(_parameter(item.name, kind, item.default, metadata, metadata["panel"], limited=True))
     return parameters
 

@@ -16,8 +16,8 @@ QUERIES = ("--edges", "select * from payments", "--labels", "select * from accou
 
 def payments() -> list[tuple[str, str, float]]:
     draw = random.Random(1)
-    pick = lambda: f"a{draw.randrange(ACCOUNTS)}"  # noqa: E731
-    return [(pick(), pick(), draw.randrange(1, 9) / 2) for _ in range(PAYMENTS)]
+    ends = range(ACCOUNTS)
+    return [(f"a{draw.choice(ends)}", f"a{draw.choice(ends)}", draw.randrange(1, 9) / 2) for _ in range(PAYMENTS)]
 
 
 def accounts() -> list[tuple[str, str | None, float, int]]:
@@ -31,8 +31,12 @@ def fill(connection: Any) -> None:
 
     tables = sa.MetaData()
     text, number = sa.Text, sa.Double
-    of_edges: list[Any] = [sa.Column(title, kind) for title, kind in zip(EDGE_TITLES, (text, text, number), strict=True)]
-    of_nodes: list[Any] = [sa.Column(t, kind) for t, kind in zip(NODE_TITLES, (text, text, number, sa.Integer), strict=True)]
+    of_edges: list[Any] = [
+        sa.Column(title, kind) for title, kind in zip(EDGE_TITLES, (text, text, number), strict=True)
+    ]
+    of_nodes: list[Any] = [
+        sa.Column(t, kind) for t, kind in zip(NODE_TITLES, (text, text, number, sa.Integer), strict=True)
+    ]
     for name, columns, rows in (("payments", of_edges, payments()), ("accounts", of_nodes, accounts())):
         table = sa.Table(name, tables, *columns)
         table.create(connection)
