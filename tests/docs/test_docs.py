@@ -108,6 +108,7 @@ SECTIONS = {
     ),
     "explain.md": ("What a neighbour adds", "The columns", "A figure"),
     "review.md": ("The page", "Decisions as labels"),
+    "databases.md": ("Tables as queries", "What is read is not changed", "Passwords", "Results as tables", "Errors"),
     "predict.md": ("The columns", "Which run is used", "Ranks", "Tomorrow's graph"),
     "hitting.md": ("Naming sets", "The columns", "How it is computed", "Kemeny's constant", "Resistance distance"),
     "diagnose.md": ("Which times", "The figures", "The verdict", "How far to trust it"),
