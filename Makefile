@@ -5,7 +5,7 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
+.PHONY: demo test payments postgres track soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -16,6 +16,19 @@ test: .venv/installed
 # from tables of payments to a page of suspects, three graphs: a ranking that is good enough, and what it is compared with
 payments: .venv/installed
 	$(BIN)/python -m tests.payments
+
+# imports from a PostgreSQL server of the tests' own and tables written to it; it runs as a user without rights
+postgres: .venv/installed
+	@ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	  (timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 300 \
+	  apt-get -qq install -y --no-install-recommends postgresql) >/dev/null 2>&1 || \
+	  echo "PostgreSQL could not be installed: its tests will be skipped" >&2
+	$(BIN)/python -m pytest tests/databases/test_postgres.py -m slow -rs
+
+# MLflow and W&B, which are large, and the tests that need them; W&B works offline
+track: .venv/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[track]'
+	$(BIN)/python -m pytest tests/tracking
 
 slow: .venv/installed
 	$(BIN)/python -m pytest -m slow

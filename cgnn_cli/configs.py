@@ -585,6 +585,14 @@ class ComputeConfig(StageConfig):
     tensorboard: bool = option(
         False, "Write loss and validation of each epoch for TensorBoard too, into STORE/runs; needs its package."
     )
+    track: Literal["none", "tensorboard", "mlflow", "wandb"] = option(
+        "none", "Log options, metrics of each epoch and scores to MLflow or W&B too; tensorboard: as --tensorboard."
+    )
+
+    @property
+    def for_tensorboard(self) -> bool:
+        """Whether each epoch is written for TensorBoard while it is trained."""
+        return self.tensorboard or self.track == "tensorboard"
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from cgnn_cli.numerics.fundamental import Fundamental
     from cgnn_cli.numerics.pair_times import PairTimes
     from cgnn_cli.report.content import Report
+    from cgnn_cli.tracking.tracker import Tracker
     from cgnn_cli.tuning.search import Tuned
 
 MOST_LEFT_OUT = 50  # neighbours of a node that are left out in turn
@@ -106,7 +107,20 @@ class Workspace:
 
     @cached_property
     def scheduler(self) -> Scheduler:
-        return Scheduler(self.runner, self.datasets())
+        return Scheduler(self.runner, self.datasets(), tell=lambda run: self.track({run: run.name}))
+
+    @cached_property
+    def tracker(self) -> Tracker | None:
+        """Who is told of what is done, if `--track` names somebody."""
+        from cgnn_cli.tracking.tracker import Tracker
+
+        return Tracker.of(self.compute, self.store)
+
+    def track(self, runs: Mapping[Run, object]) -> None:
+        """Tell the tracker, if there is one, of runs by their names."""
+        if tracker := self.tracker:
+            for run, name in runs.items():
+                tracker.log(run, str(name))
 
     def close(self) -> None:
         """End what outlives a call: the connection to a cluster, and a cluster that was started for it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich import box
@@ -20,24 +21,36 @@ from cgnn_cli.commands.options import (
     complete_dataset,
     config_parameters,
     import_parameters,
+    option,
 )
 from cgnn_cli.commands.session import Outcome, Session, command, command_group
+from cgnn_cli.configs import option_name
 from cgnn_cli.datasets.catalogue import BENCHMARKS, Benchmark
-from cgnn_cli.datasets.files.import_options import ImportOptions
+from cgnn_cli.datasets.files.import_options import FILES, ImportOptions
 from cgnn_cli.datasets.generated import TITLES
 from cgnn_cli.datasets.registry import Datasets, check_import_name, graph_step, is_imported, remember
 from cgnn_cli.datasets.upstream.locating import find_files, mirror_folder
 from cgnn_cli.errors import UsageError
 from cgnn_cli.pipeline import Step
+from cgnn_cli.redaction import redacted
+
+if TYPE_CHECKING:
+    from cgnn_cli.datasets.files.queried import Queries
 
 FORM_OPTIONS = "--undirected --protocol --featureless --data --mirror --offline --json"
 FETCH_OPTIONS = "--all --force --data --mirror --accept-standin --timeout --retries"
 COLUMN_OPTIONS = (
     "--source-column --target-column --weight-column --id-column --label-column --feature-columns --time-column"
 )
-IMPORT_OPTIONS = f"--edges --labels --features --splits {COLUMN_OPTIONS} --header --drop-invalid --unknown-label"
-UPDATE_OPTIONS = f"--edges --labels --features {COLUMN_OPTIONS} --header --drop-invalid --combine"
+IMPORT_OPTIONS = f"--edges --labels --features --splits --sql {COLUMN_OPTIONS} --header --drop-invalid --unknown-label"
+UPDATE_OPTIONS = f"--edges --labels --features --sql {COLUMN_OPTIONS} --header --drop-invalid --combine"
 LISTED = ("nodes", "edges", "classes", "splits")
+TABLES = ("edges", "features", "labels", "splits")
+SQL_HELP = (
+    "Read a database of SQLAlchemy: --edges and the other files are queries then. ${NAME} in it is a variable of the "
+    "environment."
+)
+SqlOption = Annotated[str | None, option("--sql", SQL_HELP, FILES, metavar="URL")]
 
 
 def register(app: typer.Typer) -> None:
@@ -144,16 +157,20 @@ def show_dataset(
 
 
 def import_dataset(
-    session: Session, name: Annotated[str, argument("NAME", "Name for the dataset.")], **values: Any
+    session: Session,
+    name: Annotated[str, argument("NAME", "Name for the dataset.")],
+    sql: SqlOption = None,
+    **values: Any,
 ) -> Outcome:
     """Read the files, and publish the graph under a name."""
     check_import_name(name)
-    return _publish(session, name, _given(values))
+    return _publish(session, name, _given(values), sql)
 
 
 def update_dataset(
     session: Session,
     name: Annotated[str, argument("NAME", "Name of an imported dataset.", complete_dataset)],
+    sql: SqlOption = None,
     **values: Any,
 ) -> Outcome:
     """Read the files, and publish the graph so far with what they add; the graph so far stays as NAME@1, NAME@2, ..."""
@@ -166,7 +183,7 @@ def update_dataset(
         raise UsageError("there is nothing to add", "give --edges, --labels or --features")
     step = session.workspace.datasets().step(name)
     session.workspace.runner.obtain(step)
-    return _publish(session, name, {"edges": None, **given}, step)
+    return _publish(session, name, {"edges": None, **given}, sql, step)
 
 
 def _given(values: dict[str, Any]) -> dict[str, Any]:
@@ -179,11 +196,34 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _publish(session: Session, name: str, given: dict[str, Any], before: Step | None = None) -> Outcome:
-    """Import the files, add them to a graph so far if there is one, and let the name stand for the result."""
-    roles = ("edges", "features", "labels", "splits")
-    source: dict[str, Any] = {role: str(given[role]) for role in roles if given.get(role)}
-    session.talker.begins(f"reading {', '.join(dict.fromkeys(source.values()))}")
+def _queries(sql: str | None, given: dict[str, Any]) -> tuple[Queries | None, dict[str, Any]]:
+    """What an import reads, and what its record says of it. In `given` a path takes the place of each text.
+
+    A query is called by its option; the same one in two options is one table.
+    """
+    texts = {role: given[role] for role in TABLES if given.get(role)}
+    if sql is None:
+        given |= {role: Path(text) for role, text in texts.items()}
+        return None, texts
+    from cgnn_cli.databases.connection import Database
+    from cgnn_cli.databases.queries import check_query
+    from cgnn_cli.datasets.files.queried import Queries
+
+    database, paths = Database(sql), dict[str, Path]()
+    for role, text in texts.items():
+        check_query(option_name(role), text)
+        given[role] = paths.setdefault(text, Path(f"the query of {option_name(role)}"))
+    told = {"database": str(database), **{role: redacted(text) for role, text in texts.items()}}
+    return Queries(database, {path: text for text, path in paths.items()}), {"sql": told}
+
+
+def _publish(
+    session: Session, name: str, given: dict[str, Any], sql: str | None, before: Step | None = None
+) -> Outcome:
+    """Import the tables, add them to a graph so far if there is one, and let the name stand for the result."""
+    queries, source = _queries(sql, given)
+    places = [str(queries.database)] if queries else dict.fromkeys(source.values())
+    session.talker.begins(f"reading {', '.join(places)}")
     from cgnn_cli.datasets.files.importing import import_graph
     from cgnn_cli.datasets.files.split_rule import NAMES, SplitRule
     from cgnn_cli.datasets.files.updating import ASKED, as_imported, asked_of
@@ -199,7 +239,11 @@ def _publish(session: Session, name: str, given: dict[str, Any], before: Step | 
         if kept:
             session.talker.note(f"as at the import: {kept} (give an option to change it)")
     graph = import_graph(
-        ImportOptions(**given), earlier, keep_parts=not given.keys() & {*NAMES, "splits"}, tell=session.talker.progress
+        ImportOptions(**given),
+        earlier,
+        keep_parts=not given.keys() & {*NAMES, "splits"},
+        tell=session.talker.progress,
+        queries=queries,
     )
     if asked := asked_of(given, {} if earlier is None else earlier.summary):
         graph.summary[ASKED] = asked

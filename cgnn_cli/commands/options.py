@@ -85,10 +85,13 @@ def _model_panel(models: list[str]) -> str:
 def import_parameters() -> list[inspect.Parameter]:
     """The options of `cgnn data import`, with their limits."""
     hints = get_type_hints(ImportOptions)
-    return [
-        _parameter(item.name, hints[item.name], item.default, item.metadata, item.metadata["panel"], limited=True)
-        for item in dataclasses.fields(ImportOptions)
-    ]
+    parameters = []
+    for item in dataclasses.fields(ImportOptions):
+        kind, metadata = hints[item.name], dict(item.metadata)
+        if kind == Path | None:  # or a query, which is no path
+            kind, metadata = str, {"metavar": "FILE"} | metadata
+        parameters.append(_parameter(item.name, kind, item.default, metadata, metadata["panel"], limited=True))
+    return parameters
 
 
 def _parameter(

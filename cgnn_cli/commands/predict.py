@@ -14,6 +14,7 @@ from cgnn_cli.commands.finding import find_run
 from cgnn_cli.commands.options import INPUT_PANEL, OUTPUT_PANEL, option
 from cgnn_cli.commands.output import check_output, said_of, standin_mark
 from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.sql_tables import Existing, ToSql, table_place
 from cgnn_cli.configs import GraphConfig
 from cgnn_cli.errors import UsageError
 from cgnn_cli.pipeline import Step, up_to
@@ -54,7 +55,7 @@ def register(app: typer.Typer) -> None:
         brief="Class probabilities of every node.",
         example="cgnn predict --class fraud --top 100 --output suspects.csv",
         panel="Use the results",
-        common="--output --class --top --all --run --dataset --split --embeddings --json",
+        common="--output --to-sql --class --top --all --run --dataset --split --embeddings --json",
         extra=options.config_parameters(*options.COMPUTE_WITHOUT_JOBS, *up_to("train"), *options.DATASET_SECTIONS),
     )
 
@@ -62,6 +63,8 @@ def register(app: typer.Typer) -> None:
 def predict(
     session: Session,
     output: OutputOption = None,
+    to_sql: ToSql = None,
+    existing: Existing = None,
     embeddings: EmbeddingsOption = None,
     run: RunOption = None,
     dataset: options.Dataset = None,
@@ -76,12 +79,15 @@ def predict(
         check_output(session, file)
     if ranked_class is None and (top is not None or rank_all):
         raise UsageError("--top and --all are for a ranking, and no class is named", "name it: --class NAME")
+    place = table_place(to_sql, existing)
     trained = find_run(session, inputs, run, split)
     other = None if run is None else _other_graph(session, trained)
     result = session.workspace.predict(trained, split, other)
     ranks = None if ranked_class is None else result.ranked(ranked_class, top, labelled=rank_all)
     if output is not None:
         write_output(output, result.to_table(output.suffix.lower().removeprefix("."), ranks))
+    if place is not None:
+        written = place.write(session, result.columns(ranks))
     if embeddings is not None:
         write_output(embeddings, result.embeddings())
         session.talker.say(f"embeddings are those of split {result.splits[0]}'s model")
@@ -94,6 +100,7 @@ def predict(
         "own_graph": result.own_graph,
         **result.agreement(),
         "embeddings": str(embeddings) if embeddings else None,
+        **({"table": written} if place else {}),
         **standin_mark(checkpoint),
     }
     _say_how_good(session, result)

@@ -133,7 +133,9 @@ def hint(session: Session, dataset: str, graph_key: str) -> str:
 def _rows(session: Session, headers: dict[str, Header], marks: dict[str, str]) -> dict[str, Header]:
     """The scores by the short names of their runs; beside others, those of cgnn are told by their weights."""
     source = Runs(session.store)
-    labels = name_runs([source.of(header) for header in headers.values()]).values()
+    runs = name_runs([source.of(header) for header in headers.values()])
+    session.workspace.track(runs)
+    labels = runs.values()
     names = [each.setting if each.model == "cgnn" and len(headers) > 1 else str(each) for each in labels]
     return {name + marks[key]: headers[key] for name, key in zip(names, headers, strict=True)}
 

@@ -12,7 +12,7 @@ from cgnn_cli.commands.console import figure, make_table
 from cgnn_cli.commands.session import Outcome, Session
 from cgnn_cli.configs import METRICS, metric_words
 from cgnn_cli.datasets.registry import name_of
-from cgnn_cli.execution.results import Runs
+from cgnn_cli.execution.results import Run, Runs
 from cgnn_cli.pipeline import Step
 from cgnn_cli.report.run_names import name_runs
 from cgnn_cli.report.scores import OF_CLASSES, class_rows
@@ -99,3 +99,18 @@ def class_table(per_class: dict[str, Any]) -> Table:
     if len(rows) > MOST_CLASSES:
         table.caption = f"the {MOST_CLASSES} largest of {len(rows)} classes; --json has all"
     return table
+
+
+def score_columns(run: Run) -> dict[str, list[Any]]:
+    """The scores of a run as columns of a table: a row for each split and metric, so that runs of any kind fit."""
+    per_split: dict[str, list[Any]] = {"accuracy": run.accuracies, "validation accuracy": run.validation_accuracies}
+    for name in run.header.summary.get("metrics", {}):
+        per_split.setdefault(name, run.scores_in(name))
+    rows = [
+        (run.key, run.dataset, run.model, split, metric, value)
+        for metric, values in per_split.items()
+        for split, value in zip(run.splits, values, strict=True)
+        if value is not None
+    ]
+    names = ("key", "dataset", "model", "split", "metric", "score")
+    return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

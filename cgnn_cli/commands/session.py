@@ -138,6 +138,7 @@ class Session:
 
     def configure(self, *, forced: Sequence[str] = (), restart: bool = False) -> None:
         """Compute some stages even if they are there, or begin unfinished work anew."""
+        _ = self.workspace.tracker  # which may be missing
         self.workspace.runner.forced, self.workspace.runner.restart = frozenset(forced), restart
 
     def graph_config(self) -> GraphConfig:
@@ -149,6 +150,8 @@ class Session:
     def finish(self, outcome: Outcome) -> None:
         """Print the result, and nothing else, on standard output."""
         STOPPER.hear()  # later there is nothing left to stop
+        if "workspace" in self.__dict__ and (tracker := self.workspace.tracker) and (told := tracker.said()):
+            self.talker.say(told)
         self.talker.clear()
         try:
             self._print(outcome)

@@ -14,11 +14,14 @@ from cgnn_cli.commands import options
 from cgnn_cli.commands.console import figure
 from cgnn_cli.commands.options import INPUT_PANEL, OUTPUT_PANEL, option
 from cgnn_cli.commands.output import standin_mark
-from cgnn_cli.commands.score_tables import add_scores
+from cgnn_cli.commands.score_tables import add_scores, score_columns
 from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.sql_tables import Existing, TablePlace, ToSql, table_place
 from cgnn_cli.commands.starting import deliver, find_start, make_plan, show_forecast
 from cgnn_cli.errors import UsageError
+from cgnn_cli.execution.results import Runs
 from cgnn_cli.pipeline import COMMANDS, STAGES, Step, is_after, plan, up_to
+from cgnn_cli.report.run_names import name_runs
 
 TIMES = ("hitting", "hitting_back", "commute")
 PAIRS_HELP = "Instead of the edges, exact times of the pairs in this file (source,target; your ids), as CSV."
@@ -51,6 +54,8 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         return _commute_stage
     if target == "dilap":
         return _dilap_stage
+    if target == "eval":
+        return _eval_stage
 
     def graph_stage(
         session: Session,
@@ -60,7 +65,9 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         dry_run: options.DryRun = False,
         output_format: options.Format = "h5",
     ) -> Outcome:
-        return learning_stage(session, inputs=inputs, force=force, dry_run=dry_run, output_format=output_format)
+        session.configure(forced=(target,) if force else ())
+        step = make_plan(session, target, inputs, None, dry_run=dry_run)
+        return show_forecast(session, step) if dry_run else deliver(session, step, output_format)
 
     def learning_stage(
         session: Session,
@@ -72,15 +79,40 @@ def _stage_command(target: str) -> Callable[..., Outcome]:
         dry_run: options.DryRun = False,
         output_format: options.Format = "h5",
     ) -> Outcome:
-        forced = (target, "fit") if target == "train" else (target,)
-        session.configure(forced=forced if force else (), restart=restart)
+        session.configure(forced=(target, "fit") * force, restart=restart)
         step = make_plan(session, target, inputs, split, dry_run=dry_run)
-        if dry_run:
-            return show_forecast(session, step)
-        outcome = deliver(session, step, output_format)
-        return add_scores(session, step, outcome) if is_after(target, "fit") else outcome
+        return show_forecast(session, step) if dry_run else _learned(session, step, output_format)
 
     return learning_stage if is_after(target, "fit") else graph_stage
+
+
+def _learned(session: Session, step: Step, output_format: str, place: TablePlace | None = None) -> Outcome:
+    """Obtain models or scores, tell who wants to hear of them, and show them."""
+    outcome = deliver(session, step, output_format)
+    ((header, _),) = session.workspace.obtain(step)
+    run = Runs(session.store).of(header)
+    session.workspace.track(name_runs([run]))
+    if place is not None:
+        outcome.values["table"] = place.write(session, score_columns(run))
+    return add_scores(session, step, outcome)
+
+
+def _eval_stage(
+    session: Session,
+    dataset: options.Dataset = None,
+    inputs: options.Input = None,
+    split: options.Split = None,
+    to_sql: ToSql = None,
+    existing: Existing = None,
+    restart: options.Restart = False,
+    force: options.Force = False,
+    dry_run: options.DryRun = False,
+    output_format: options.Format = "h5",
+) -> Outcome:
+    session.configure(forced=("eval",) if force else (), restart=restart)
+    place = table_place(to_sql, existing)
+    step = make_plan(session, "eval", inputs, split, dry_run=dry_run)
+    return show_forecast(session, step) if dry_run else _learned(session, step, output_format, place)
 
 
 def _commute_stage(

@@ -114,7 +114,7 @@ class Runner:
         # torch is imported only where its answer is needed; of a device elsewhere its worker knows
         on_cuda = self.compute.device.startswith("cuda") and self.compute.cluster is None
         named = any(step.config.train.named_classes() for step in learning)
-        if not (on_cuda or self.compute.tensorboard or named):
+        if not (on_cuda or self.compute.for_tensorboard or named):
             return
         missing = {step.key: step for step in learning if step.file is None and not self.find(step)}.values()
         for step in missing:

@@ -34,8 +34,15 @@ class Deadline:
 class Scheduler:
     """Obtains steps through an engine: of plans, where a failure ends all, or of runs, where the rest goes on."""
 
-    def __init__(self, runner: Runner, datasets: Datasets | None = None, engine: Engine | None = None) -> None:
-        self.runner, self.datasets, self.engine = runner, datasets, engine or chosen_engine(runner)
+    def __init__(
+        self,
+        runner: Runner,
+        datasets: Datasets | None = None,
+        engine: Engine | None = None,
+        tell: Callable[[Run], None] = lambda run: None,
+    ) -> None:
+        """`tell` hears of every run that `carry_out` has done."""
+        self.runner, self.datasets, self.engine, self.tell = runner, datasets, engine or chosen_engine(runner), tell
         self.graphs: dict[tuple[str, GraphConfig], Step | CgnnError] = {}
 
     def obtain(self, *targets: Step) -> None:
@@ -72,10 +79,15 @@ class Scheduler:
         late = (lambda: deadline.is_past(share)) if deadline else (lambda: False)
         for run in runs:
             run.status, run.message, run.error = "not run", "", None
+
+        def told(run: Run) -> None:
+            self.tell(run)
+            finished(run)
+
         for most in (*rounds, None):
             chosen = [run for run in runs if run.status != "failed" and (most is None or len(run.wanted) > most)]
             if chosen:
-                _Round(self, chosen, most, test, late, finished).carry_out()
+                _Round(self, chosen, most, test, late, told).carry_out()
 
     def graph(self, dataset: str, form: GraphConfig) -> Step:
         """The step of a graph; one that cannot be had, as it cannot be downloaded, is not asked for again."""

@@ -2,7 +2,7 @@
 
 STORE/partial/<key>.h5            the last snapshot of an unfinished computation
 STORE/runs/<key>/metrics.jsonl    one JSON object an epoch, appended and flushed
-STORE/runs/<key>/events.*         the same for TensorBoard, if `--tensorboard` asks for it
+STORE/runs/<key>/events.*         the same for TensorBoard, if `--tensorboard` or `--track tensorboard` asks
 """
 
 import json
@@ -31,7 +31,7 @@ Show = Callable[[int, int, str], None]
 
 
 def check_tensorboard(compute: ComputeConfig) -> None:
-    if compute.tensorboard and find_spec("tensorboard") is None:
+    if compute.for_tensorboard and find_spec("tensorboard") is None:
         raise UsageError("--tensorboard needs the package tensorboard", "pip install tensorboard, or leave it out")
 
 
@@ -147,7 +147,7 @@ class SnapshotWatch(Watch):
 
     def record(self, metrics: dict[str, Any]) -> None:
         try:
-            if self.compute.tensorboard:
+            if self.compute.for_tensorboard:
                 for name in metrics.keys() - {"epoch"}:
                     self.board.add_scalar(name, metrics[name], metrics["epoch"])
             self.metrics.parent.mkdir(parents=True, exist_ok=True)

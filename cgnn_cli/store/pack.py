@@ -98,7 +98,11 @@ def _told_record(record: dict[str, Any], *, with_origin: bool) -> dict[str, Any]
     if with_origin:
         return record
     names = {path: Path(path).name for path in record.get("source", {}).values() if isinstance(path, str)}
-    source = {part: names[value] if isinstance(value, str) else value for part, value in record["source"].items()}
+    source: dict[str, Any] = {
+        part: names[value] if isinstance(value, str) else value for part, value in record["source"].items()
+    }
+    if isinstance(queries := record["source"].get("sql"), dict):
+        source["sql"] = {part: placeless(str(text)) for part, text in queries.items()}
     notes = record["summary"].get("notes", [])
     for path, name in names.items():
         notes = [note.replace(path, name) for note in notes]

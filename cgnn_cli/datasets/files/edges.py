@@ -88,7 +88,7 @@ class EdgeList:
 
 def read_edges(path: Path, asked: EdgeColumns, reading: Reading) -> EdgeList:
     """The edges in a file of any kind."""
-    content = read_array_or_table(path, reading)
+    content = read_array_or_table(path, reading, "edge")
     if isinstance(content, Table):
         return table_edges(content, asked, reading)
     if asked.source is not None or asked.target is not None:
@@ -153,7 +153,7 @@ def read_pairs(path: Path, known: Set[str], reading: Reading) -> tuple[list[str]
     The first row of a text is a header where it names no known node and has the titles of ends, or where all that is
     below is of another kind.
     """
-    content = read_array_or_table(path, reading)
+    content = read_array_or_table(path, reading, "edge")
     if not isinstance(content, Table):
         edges = read_edges(path, EdgeColumns(), reading)
         table = Table(path, [_as_column(edges.source), _as_column(edges.target)], range(len(edges.source)), [], "row")

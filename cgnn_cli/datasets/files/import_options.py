@@ -24,7 +24,7 @@ class ImportOptions(StageConfig):
 
     edges: Path | None = option(
         MISSING,
-        "CSV, TSV or whitespace text (also .gz), Parquet, a folder of these, .npy, or scipy .npz.",
+        "CSV, TSV or whitespace text (also .gz), Parquet, a folder of these, GraphML, .npy, or scipy .npz.",
         panel=FILES,
         shown=False,
     )

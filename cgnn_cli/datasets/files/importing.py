@@ -13,6 +13,7 @@ from cgnn_cli.datasets.files.import_memory import import_memory
 from cgnn_cli.datasets.files.import_options import ImportOptions
 from cgnn_cli.datasets.files.node_values import NodeColumns, NodeValues, read_features, read_labels
 from cgnn_cli.datasets.files.nodes import Nodes, collect_nodes, place_features, place_labels, place_times
+from cgnn_cli.datasets.files.queried import Queries
 from cgnn_cli.datasets.files.split_rule import RULE, TIMELESS, SplitRule
 from cgnn_cli.datasets.files.stored_splits import check_splits, read_splits
 from cgnn_cli.datasets.files.tables import Reading
@@ -43,15 +44,20 @@ COMBINED = {
 
 
 def import_graph(
-    options: ImportOptions, before: Graph | None = None, *, keep_parts: bool = True, tell: Tell = SILENT
+    options: ImportOptions,
+    before: Graph | None = None,
+    *,
+    keep_parts: bool = True,
+    tell: Tell = SILENT,
+    queries: Queries | None = None,
 ) -> Graph:
     """Read the files and join them into a graph; `summary` holds counts and notes on what was taken how.
 
     before: an earlier graph, to which the files add; its nodes keep their parts of the splits, unless others are asked.
-    tell: hears how far it is.
+    tell: hears how far it is. queries: of a database, by what stands in the place of their files.
     """
     check_memory("the import", import_memory(options, before), allowed_memory(), RELIEF)
-    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid, tell=tell)
+    reading = Reading(options.header, options.comment, drop_invalid=options.drop_invalid, tell=tell, queries=queries)
     asked = SplitRule.of(options)
     known = None if before is None else SplitRule.kept(before)
     kept = known if keep_parts and asked == SplitRule() else None

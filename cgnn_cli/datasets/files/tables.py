@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.datasets.wording import shorten
 from cgnn_cli.errors import DataError, UsageError
 from cgnn_cli.watch import Watch
+
+if TYPE_CHECKING:
+    from cgnn_cli.datasets.files.queried import Queries
 
 PARQUET_MAGIC = re.compile(rb"PAR1(?![,;\s])")
 NODE_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -27,7 +31,7 @@ class Reading:
 
     `header` says whether the first row is one; None: it is detected. `comment` is the sign of comments, where one was
     asked for. `comment_lines` counts what was skipped, and `dropped` the rows that `drop_invalid` left out. `tell`
-    hears how far it is.
+    hears how far it is. `queries` are those that stand in the place of files.
     """
 
     header: bool | None = None
@@ -38,6 +42,7 @@ class Reading:
     dropped: int = 0
     warnings: list[str] = field(default_factory=list)
     tell: Callable[[int, int, str], None] = Watch().progress
+    queries: "Queries | None" = None
 
 
 @dataclass(frozen=True)
