@@ -20,6 +20,7 @@ from cgnn_cli.commands import (
     explain,
     export,
     hitting,
+    init,
     models,
     predict,
     report,
@@ -56,9 +57,8 @@ FIRST_STEPS = f"""\
 {ABOUT} Type first:
   cgnn run --dataset demo             all stages, on a graph that comes with it
 
-With a table of your own edges, and labels of some nodes:
-  cgnn data import mine --edges edges.csv --labels labels.csv
-  cgnn run --dataset mine
+In a folder with a table of your own edges, and labels of some nodes:
+  cgnn init                           writes settings, and says what to type next
 
 On a benchmark graph, which is downloaded:
   cgnn run --dataset chameleon --preset tuned
@@ -99,6 +99,7 @@ def cgnn(
 
 
 GROUPS = (
+    init,
     run,
     data,
     diagnose,
