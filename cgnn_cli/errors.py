@@ -81,6 +81,11 @@ class FetchError(CgnnError):
     meaning = "a dataset's file is not available: not on disk with --offline, not on the mirror, or the download failed"
 
 
+class CheckError(CgnnError):
+    exit_code = 10
+    meaning = "a check of `cgnn doctor` failed"
+
+
 class StoppedEarly(CgnnError):
     exit_code = 75
     meaning = "stopped early by a signal, the state is saved; run the same command again to go on"

@@ -17,6 +17,7 @@ from cgnn_cli.commands import (
     config,
     data,
     diagnose,
+    doctor,
     explain,
     export,
     hitting,
@@ -50,7 +51,8 @@ SHOW_HELP = "Show completion for the current shell, to copy it or customize the 
 ABOUT = "Learning on directed graphs with random-walk commute times."
 EXIT_CODES_HELP = (
     "Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
-    "8 numerics, 9 dataset file not available, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, 143 SIGTERM. "
+    "8 numerics, 9 dataset file not available, 10 failed check, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, "
+    "143 SIGTERM. "
     "`cgnn COMMAND --help` explains a command."
 )
 FIRST_STEPS = f"""\
@@ -58,7 +60,7 @@ FIRST_STEPS = f"""\
   cgnn run --dataset demo             all stages, on a graph that comes with it
 
 In a folder with a table of your own edges, and labels of some nodes:
-  cgnn init                           writes settings, and says what to type next
+  cgnn init                           writes settings, says what to type next
 
 On a benchmark graph, which is downloaded:
   cgnn run --dataset chameleon --preset tuned
@@ -117,6 +119,7 @@ GROUPS = (
     cache,
     models,
     config,
+    doctor,
 )
 OPTIONS = [
     *(each for each in inspect.signature(cgnn, eval_str=True).parameters.values() if each.name in ("version", "debug")),

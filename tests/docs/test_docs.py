@@ -46,6 +46,7 @@ EXECUTED = {
     "pipeline.md": 12,
     "exit-codes.md": 12,
     "configuration.md": 4,
+    "doctor.md": 1,
     "cache.md": 14,
     "explain.md": 4,
     "review.md": 4,
@@ -66,6 +67,7 @@ EXECUTED = {
 
 SECTIONS = {
     "configuration.md": ("A first file", "Sections and keys", "Slips"),
+    "doctor.md": ("The checks", "Do devices agree?"),
     "batch-jobs.md": (
         "Many trainings",
         "One walk in several processes",

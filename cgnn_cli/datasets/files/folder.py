@@ -21,6 +21,7 @@ from cgnn_cli.datasets.files.tables import Reading, Table, parse_table
 from cgnn_cli.datasets.files.titles import find_ends, find_labels, names_weight
 from cgnn_cli.errors import CgnnError, DataError, DoubtError, UsageError
 
+OWN_OUTPUTS = ({"predicted", "probability"}, {"hitting", "commute"})  # titles of tables that cgnn wrote
 ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet")
 MOST_WAYS, MOST_TRIES = 4, 16
 SHARED = 0.05  # of the larger set: what the two ends of edges share at least, if anything
@@ -118,10 +119,11 @@ def _way(tables: list[Path], choices: Choices) -> Way:
 
 def _parsed(path: Path, way: Way) -> Table | None:
     try:
-        return parse_table(read_array_or_text(path), path, Reading())
+        table = parse_table(read_array_or_text(path), path, Reading())
     except DataError as error:
         way.unused[path.name] = error.message
         return None
+    return None if _is_output(table) else table
 
 
 def _only(paths: list[Path], role: str, choices: Choices) -> Path:
@@ -132,6 +134,11 @@ def _only(paths: list[Path], role: str, choices: Choices) -> Path:
         names = " or ".join(path.name for path in paths)
         raise DoubtError(f"the {role} may be in {names}", f"choose with --{role}", [{role: path} for path in paths])
     return paths[0]
+
+
+def _is_output(table: Table) -> bool:
+    """Whether a table is what a command wrote."""
+    return any(titles <= set(_titles(table)) for titles in OWN_OUTPUTS)
 
 
 def _titles(table: Table) -> list[str]:
@@ -146,11 +153,14 @@ def _find_edges(tables: list[Path], choices: Choices, reading: Reading) -> tuple
     for path in tables:
         if choices.get("edges", path) == path:
             try:
-                parsed[path] = parse_table(read_array_or_text(path), path, Reading(comment=reading.comment))
+                table = parse_table(read_array_or_text(path), path, Reading(comment=reading.comment))
             except DataError as error:
                 if "edges" in choices or isinstance(error, DoubtError):
                     raise
                 faults[path.name] = error.message
+            else:
+                if not _is_output(table):
+                    parsed[path] = table
     titled = [path for path, table in parsed.items() if all(find_ends(_titles(table)))]
     if titled or "edges" in choices:
         path = _only(titled, "edges", choices)
