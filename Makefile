@@ -6,6 +6,8 @@ CGNN := $(BIN)/cgnn
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
+.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow clean \
+	wheel oldest site
 
 demo: .venv/installed
 	$(CGNN) run
@@ -25,6 +27,17 @@ snakemake: .venv/installed
 	$(PYTHON) -m venv .venv/snakemake
 	.venv/snakemake/bin/pip install --quiet --disable-pip-version-check snakemake
 	PATH="$$PATH:$(CURDIR)/.venv/snakemake/bin" $(BIN)/python -m pytest -n 0 -m slow tests/docs/test_batch_jobs.py -k snakemake
+# the wheel in empty environments, by pip and by uv
+wheel: .venv/installed
+	$(BIN)/python -m tests.wheel
+
+# a fast part of the tests with the lowest versions that pyproject.toml supports
+oldest: .venv/installed
+	$(BIN)/python -m tests.oldest
+
+# the documentation as a site in site/; fails on a broken link, and looks at pages in a browser where there is one
+site: .venv/installed
+	$(BIN)/python -m tests.site
 
 # 200 trainings while their processes are killed at random; under ten minutes on two cores
 soak: .venv/installed
@@ -82,4 +95,4 @@ docs: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .cgnn build dist *.egg-info
+	rm -rf .venv .cgnn build dist site *.egg-info
