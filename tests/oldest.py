@@ -1,4 +1,4 @@
-"""The lowest supported versions, really run: a fast part of the tests in an environment that has them and nothing newer.
+"""The lowest supported versions, really run: a fast part of the tests in an environment of nothing newer.
 
     python -m tests.oldest
 
