@@ -27,6 +27,7 @@ snakemake: .venv/installed
 	$(PYTHON) -m venv .venv/snakemake
 	.venv/snakemake/bin/pip install --quiet --disable-pip-version-check snakemake
 	PATH="$$PATH:$(CURDIR)/.venv/snakemake/bin" $(BIN)/python -m pytest -n 0 -m slow tests/docs/test_batch_jobs.py -k snakemake
+
 # the wheel in empty environments, by pip and by uv
 wheel: .venv/installed
 	$(BIN)/python -m tests.wheel
@@ -87,6 +88,7 @@ docs: .venv/installed
 	$(BIN)/python docs/make_reliability.py
 	$(BIN)/python docs/make_figures.py
 	$(BIN)/python docs/make_where.py
+	$(BIN)/python docs/make_notebook.py
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cgnn needs Python 3.11 or newer")'

@@ -29,14 +29,14 @@ BOUND = re.compile(r"([a-z0-9-]+)>=([0-9.]+)")
 
 
 def lowest() -> list[str]:
-    """What is needed, each at the lowest version that is supported."""
+    """What is needed, each in the series that its lowest supported version begins."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     lines = [*project["dependencies"], *extras["plot"], *(line for line in extras["dev"] if line.startswith(TOOLS))]
-    bounds = dict(match.groups() for line in lines if (match := BOUND.fullmatch(line)))
+    bounds = {match[1]: match[2] for line in lines if (match := BOUND.fullmatch(line))}
     pinned = re.search(r"^torch==(\S+)$", CONSTRAINTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert pinned is not None
-    return [f"{name}=={version}" for name, version in {**bounds, "torch": pinned[1]}.items()]
+    return [*(f"{name}=={version}.*" for name, version in bounds.items() if name != "torch"), f"torch=={pinned[1]}"]
 
 
 def main() -> int:

@@ -350,7 +350,8 @@ def test_links_resolve(path: Path) -> None:
 
 def test_index_has_every_page() -> None:
     linked = re.findall(r"^- \[([\w.-]+)\]\(\1\): \S", text_of("index.md"), flags=re.MULTILINE)
-    assert sorted([*linked, "index.md"]) == sorted(path.name for path in PAGES)
+    notebooks = [path.name for path in DOCS.glob("*.ipynb")]
+    assert sorted([*linked, "index.md"]) == sorted([*(path.name for path in PAGES), *notebooks])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
