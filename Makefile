@@ -5,8 +5,7 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
-.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow clean \
+.PHONY: demo test payments soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean \
 	wheel oldest site
 
 demo: .venv/installed

@@ -271,7 +271,7 @@ def _add_columns(way: Way, path: Path, edges: EdgeList, asked: NodeColumns) -> N
     """Say which columns beside the labels are numbers, where not all are: they may be features."""
     reading = Reading(way.options.get("header"), way.options.get("comment"))
     try:
-        table = node_table(read_array_or_text(path), path, edges, reading, asked.id, asked.label)
+        table = node_table(parse_table(read_array_or_text(path), path, reading), edges, reading, asked.id, asked.label)
         ids = choose_id(table, asked.id, edges.has_node)
         label = choose_label(table, asked.label, ids)
         others = [place for place in range(len(table.columns)) if place not in (ids, label)]
