@@ -272,7 +272,7 @@ def _add_columns(way: Way, path: Path, edges: EdgeList, asked: NodeColumns) -> N
     reading = Reading(way.options.get("header"), way.options.get("comment"))
     try:
         table = node_table(parse_table(read_array_or_text(path), path, reading), edges, reading, asked.id, asked.label)
-        ids = choose_id(table, asked.id, edges.has_node)
+        ids = choose_id(table, asked.id, edges.has_nodes)
         label = choose_label(table, asked.label, ids)
         others = [place for place in range(len(table.columns)) if place not in (ids, label)]
         numbers = [place for place in others if table.columns[place].numbers() is not None]
