@@ -5,7 +5,8 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments postgres track soak lint bench bench-commute bench-training bench-memory tune where reproduction docs slow snakemake clean
+.PHONY: demo test payments postgres track wheel oldest site soak lint bench bench-commute bench-training bench-memory tune \
+	where reproduction docs slow snakemake clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -38,6 +39,18 @@ snakemake: .venv/installed
 	$(PYTHON) -m venv .venv/snakemake
 	.venv/snakemake/bin/pip install --quiet --disable-pip-version-check snakemake
 	PATH="$$PATH:$(CURDIR)/.venv/snakemake/bin" $(BIN)/python -m pytest -n 0 -m slow tests/docs/test_batch_jobs.py -k snakemake
+
+# the wheel in empty environments, by pip and by uv
+wheel: .venv/installed
+	$(BIN)/python -m tests.wheel
+
+# a fast part of the tests with the lowest versions that pyproject.toml supports
+oldest: .venv/installed
+	$(BIN)/python -m tests.oldest
+
+# the documentation as a site in site/; fails on a broken link, and looks at pages in a browser where there is one
+site: .venv/installed
+	$(BIN)/python -m tests.site
 
 # 200 trainings while their processes are killed at random; under ten minutes on two cores
 soak: .venv/installed
@@ -87,6 +100,7 @@ docs: .venv/installed
 	$(BIN)/python docs/make_reliability.py
 	$(BIN)/python docs/make_figures.py
 	$(BIN)/python docs/make_where.py
+	$(BIN)/python docs/make_notebook.py
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "cgnn needs Python 3.11 or newer")'
@@ -95,4 +109,4 @@ docs: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .cgnn build dist *.egg-info
+	rm -rf .venv .cgnn build dist site *.egg-info

@@ -3,7 +3,8 @@
 Every error says what is wrong and where; `hint` says what to do next.
 """
 
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from cgnn_cli.redaction import redacted
 
@@ -32,6 +33,14 @@ class ClusterError(UsageError):
 class DataError(CgnnError):
     exit_code = 3
     meaning = "bad data: an input file that cannot be read, or a graph that the stage cannot work on"
+
+
+class DoubtError(DataError):
+    """A file that can be taken in more than one way; `choices` has the options that settle it, one of them a way."""
+
+    def __init__(self, message: str, hint: str, choices: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(message, hint)
+        self.choices = choices
 
 
 class UpstreamError(CgnnError):
@@ -70,6 +79,11 @@ class NumericalError(CgnnError):
 class FetchError(CgnnError):
     exit_code = 9
     meaning = "a dataset's file is not available: not on disk with --offline, not on the mirror, or the download failed"
+
+
+class CheckError(CgnnError):
+    exit_code = 10
+    meaning = "a check of `cgnn doctor` failed"
 
 
 class StoppedEarly(CgnnError):

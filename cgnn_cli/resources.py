@@ -46,12 +46,17 @@ def readable_bytes(count: float) -> str:
 
 def memory_limit(asked: str = "auto", environment: Mapping[str, str] = os.environ) -> int:
     """Bytes that may be used: what was asked for, or the least of free memory, control groups and Slurm's grant."""
-    if asked != "auto":
-        return parse_bytes(asked)
+    return parse_bytes(asked) if asked != "auto" else min(count for _, count in memory_bounds(environment))
+
+
+def memory_bounds(environment: Mapping[str, str] = os.environ) -> Iterator[tuple[str, int]]:
+    """What bounds the memory, and the bytes that each allows."""
     import psutil
 
-    free = int(psutil.virtual_memory().available)
-    return min(free, *_cgroup_limits(), *_slurm_limits(environment), *_process_limits())
+    yield "free memory", int(psutil.virtual_memory().available)
+    yield from (("its control group", count) for count in _cgroup_limits())
+    yield from (("Slurm's grant", count) for count in _slurm_limits(environment))
+    yield from (("ulimit", count) for count in _process_limits())
 
 
 def allowed_memory() -> int:

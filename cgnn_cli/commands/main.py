@@ -17,9 +17,11 @@ from cgnn_cli.commands import (
     config,
     data,
     diagnose,
+    doctor,
     explain,
     export,
     hitting,
+    init,
     models,
     predict,
     report,
@@ -49,16 +51,16 @@ SHOW_HELP = "Show completion for the current shell, to copy it or customize the 
 ABOUT = "Learning on directed graphs with random-walk commute times."
 EXIT_CODES_HELP = (
     "Exit codes: 0 ok, 2 usage, 3 bad data, 4 upstream artifact, 5 corrupt file, 6 busy, 7 memory or disk, "
-    "8 numerics, 9 dataset file not available, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, 143 SIGTERM. "
+    "8 numerics, 9 dataset file not available, 10 failed check, 75 stopped and saved, 130 Ctrl-C, 141 closed pipe, "
+    "143 SIGTERM. "
     "`cgnn COMMAND --help` explains a command."
 )
 FIRST_STEPS = f"""\
 {ABOUT} Type first:
   cgnn run --dataset demo             all stages, on a graph that comes with it
 
-With a table of your own edges, and labels of some nodes:
-  cgnn data import mine --edges edges.csv --labels labels.csv
-  cgnn run --dataset mine
+In a folder with a table of your own edges, and labels of some nodes:
+  cgnn init                           writes settings, says what to type next
 
 On a benchmark graph, which is downloaded:
   cgnn run --dataset chameleon --preset tuned
@@ -99,6 +101,7 @@ def cgnn(
 
 
 GROUPS = (
+    init,
     run,
     data,
     diagnose,
@@ -116,6 +119,7 @@ GROUPS = (
     cache,
     models,
     config,
+    doctor,
 )
 OPTIONS = [
     *(each for each in inspect.signature(cgnn, eval_str=True).parameters.values() if each.name in ("version", "debug")),

@@ -40,12 +40,13 @@ LATER = ("fits/<split>/temperature", "fits/<split>/threshold")  # what is decide
 TINY = ("--epochs", 1, "--hidden", 2)
 
 EXECUTED = {
-    "quickstart.md": 7,
+    "quickstart.md": 8,
     "own-data.md": 18,
     "datasets.md": 3,
     "pipeline.md": 12,
     "exit-codes.md": 12,
     "configuration.md": 4,
+    "doctor.md": 1,
     "cache.md": 14,
     "explain.md": 4,
     "review.md": 4,
@@ -65,7 +66,8 @@ EXECUTED = {
 }
 
 SECTIONS = {
-    "configuration.md": ("Sections and keys", "Slips"),
+    "configuration.md": ("A first file", "Sections and keys", "Slips"),
+    "doctor.md": ("The checks", "Do devices agree?"),
     "batch-jobs.md": (
         "Many trainings",
         "One walk in several processes",
@@ -349,7 +351,8 @@ def test_links_resolve(path: Path) -> None:
 
 def test_index_has_every_page() -> None:
     linked = re.findall(r"^- \[([\w.-]+)\]\(\1\): \S", text_of("index.md"), flags=re.MULTILINE)
-    assert sorted([*linked, "index.md"]) == sorted(path.name for path in PAGES)
+    notebooks = [path.name for path in DOCS.glob("*.ipynb")]
+    assert sorted([*linked, "index.md"]) == sorted([*(path.name for path in PAGES), *notebooks])
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)

@@ -8,7 +8,7 @@ from cgnn_cli.datasets.files.columns import Column, is_number
 from cgnn_cli.datasets.files.tables import NODE_NUMBER, Table, column_number
 from cgnn_cli.datasets.files.times import is_date
 from cgnn_cli.datasets.files.titles import find_ends, is_known, is_no_end, names_node
-from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.errors import DataError, DoubtError, UsageError
 
 SAMPLE_ROWS, SAMPLE_COLUMNS = 20_000, 40
 SHARED = 0.05  # of the larger set: what two columns of ends share at least, where they share anything
@@ -146,11 +146,12 @@ def _is_measure(field: str) -> bool:
     return is_number(field) or is_date(field) or field.lower() in ("true", "false")
 
 
-def _doubt(table: Table, pairs: Sequence[tuple[int, int]], reason: str = "") -> DataError:
+def _doubt(table: Table, pairs: Sequence[tuple[int, int]], reason: str = "") -> DoubtError:
     readings = [f"{table.title(one)} -> {table.title(other)}" for one, other in pairs[:3]]
     more = " or others" if len(pairs) > 3 else ""
     if not readings or (reason and len(readings) == 1):
         listed = f"the columns are {table.listing()}"
     else:
         listed = f"an edge may be {' or '.join(readings)}{more}"
-    return DataError(f"{table.path}: {f'{reason}; ' if reason else ''}{listed}", HINT)
+    choices = [{"source_column": str(one + 1), "target_column": str(other + 1)} for one, other in pairs]
+    return DoubtError(f"{table.path}: {f'{reason}; ' if reason else ''}{listed}", HINT, choices)

@@ -10,7 +10,7 @@ from cgnn_cli.datasets.files.tables import Reading, Table
 from cgnn_cli.datasets.files.times import is_date
 from cgnn_cli.datasets.files.titles import is_known
 from cgnn_cli.datasets.wording import shorten
-from cgnn_cli.errors import DataError
+from cgnn_cli.errors import DoubtError
 
 MISSING = frozenset({"", "-", "?", "na", "n/a", "nan", "nil", "none", "null", "unk", "unknown", "missing"})
 FEW_ROWS, SAMPLE = 3, 100
@@ -33,7 +33,7 @@ def settle_header(
 
 
 def has_header(table: Table, ids: Sequence[int], titled: bool, known: Known | None = None) -> bool:
-    """What the first row is; a DataError that shows both readings where it may be either.
+    """What the first row is; a DoubtError that shows both readings where it may be either.
 
     A title is in no other row and no node, and is no number. A column of numbers or dates has a title of another kind.
     """
@@ -146,10 +146,11 @@ def _form(field: str) -> str:
     return form if "0" in form else ""
 
 
-def _doubt(table: Table, ids: Sequence[int]) -> DataError:
+def _doubt(table: Table, ids: Sequence[int]) -> DoubtError:
     first, second = (" -> ".join(shorten(table.columns[place][row]) for place in ids) for row in (0, 1))
     what = "edge" if len(ids) == 2 else "node"
     message = (
         f"{table.where(0)}: it may be a header or data; with a header the first {what} is {second}, without one {first}"
     )
-    return DataError(message, "say which with --header or --no-header, which hold for all text files")
+    hint = "say which with --header or --no-header, which hold for all text files"
+    return DoubtError(message, hint, [{"header": True}, {"header": False}])

@@ -18,9 +18,10 @@ from cgnn_cli.datasets.files.titles import (
     words_of,
 )
 from cgnn_cli.datasets.wording import shorten
-from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.errors import DataError, DoubtError, UsageError
 
 ID, LABEL, FEATURES = "--id-column", "--label-column", "--feature-columns"
+OPTIONS = {ID: "id_column", LABEL: "label_column"}
 SAMPLE_IDS, FEW_FIELDS = 20_000, 5
 RANGE = "-"
 
@@ -157,6 +158,7 @@ def _has_each_once(table: Table, column: int, known: Known) -> bool:
     return len(names) == table.row_count and bool(known(names).all())
 
 
-def _doubt(table: Table, columns: list[int], what: str, flag: str) -> DataError:
+def _doubt(table: Table, columns: list[int], what: str, flag: str) -> DoubtError:
     readings = " or ".join(f"{table.title(place)} ({shorten(table.columns[place][0])}, ...)" for place in columns[:3])
-    return DataError(f"{table.path}: the {what} may be column {readings}", f"choose with {flag}")
+    choices = [{OPTIONS[flag]: str(place + 1)} for place in columns]
+    return DoubtError(f"{table.path}: the {what} may be column {readings}", f"choose with {flag}", choices)

@@ -62,6 +62,15 @@ def _has_header(table: Table, nodes: Nodes) -> bool:
     return not all(_part(field) in SPLIT_WORDS for field in first[1:]) or names_node(first[0])
 
 
+def holds_splits(table: Table) -> bool:
+    """Whether every column but the first holds parts of splits and nothing else; the first row may be a header."""
+    rest = [column[1:] if table.header is None else column for column in table.columns[1:]]
+    return bool(rest) and all(
+        any(word for word in words) and all(_part(word) in SPLIT_WORDS for word in words)
+        for words in (column.encoded[1] for column in rest)
+    )
+
+
 def _part(field: str) -> str:
     return field.strip().lower()
 

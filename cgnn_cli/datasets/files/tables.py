@@ -13,7 +13,7 @@ from cgnn_cli.datasets.files.delimited import Comments, Lines, split_text
 from cgnn_cli.datasets.files.places import Places
 from cgnn_cli.datasets.files.text_files import plain_text
 from cgnn_cli.datasets.wording import shorten
-from cgnn_cli.errors import DataError, UsageError
+from cgnn_cli.errors import DataError, DoubtError, UsageError
 from cgnn_cli.watch import Watch
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def note_comments(table: Table, path: Path, comments: Comments, count: int, read
                 sign = comments.row[0][0]
                 message = f"{path}, line {line}: it starts with {sign}, but may be a row: {fields}"
                 hint = f"--comment none takes it as a row, --comment '{sign}' as a comment like all such lines"
-                raise DataError(message, hint)
+                raise DoubtError(message, hint, [{"comment": "none"}, {"comment": sign}])
         reading.notes.append(said)
     if comments.rows:
         said = f"{comments.rows} row(s) that start with # or % are rows, since comments stand before the first row"
