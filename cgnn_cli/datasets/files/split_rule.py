@@ -60,8 +60,10 @@ class SplitRule:
 
     def drawn_anew(self, asked: Self) -> Self | None:
         """The rule with another number or seed of splits, where an update asks for nothing else; None otherwise."""
-        draw = {"split_count": asked.split_count, "split_seed": asked.split_seed}
-        return dataclasses.replace(self, **draw) if asked == type(self)(**draw) and not self.from_file else None
+        count, seed = asked.split_count, asked.split_seed
+        if self.from_file or asked != type(self)(split_count=count, split_seed=seed):
+            return None
+        return dataclasses.replace(self, split_count=count, split_seed=seed)
 
     def told(self) -> dict[str, Any]:
         """What is not as usual, as a summary has it."""

@@ -135,7 +135,8 @@ def test_labels_features_and_splits_in_folders(tmp_path: Path) -> None:
         "splits": "".join(f"n{number},{('train', 'val', 'test')[number % 3]}\n" for number in range(9)),
     }
     titles = {"labels": "id,label\n", "features": "id,x,z\n", "splits": "id,split\n"}
-    files, folders = {}, {}
+    files: dict[str, Any] = {}
+    folders: dict[str, Any] = {}
     for name, content in given.items():
         files[name], folders[name] = tmp_path / f"{name}.csv", tmp_path / name
         files[name].write_text(titles[name] + content)
