@@ -1,0 +1,161 @@
+"""Arrays that may be larger than memory: large ones lie in files without a name, mapped, in a folder that the runner gives.
+
+What is mapped counts as the system's page cache and not as memory of the process: it is written to the disk where others
+need the room, and read again. A file without a name is gone with the process, however that ends. Where no folder is
+given, as for callers of the Python functions, all arrays are ordinary ones. Nothing here changes a number.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import math
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cgnn_cli.errors import ResourceError
+from cgnn_cli.resources import free_disk, readable_bytes
+
+MAPPED_FROM = 32 << 20  # bytes of an array that lies in a file, as such arrays of artifacts are mapped
+BLOCK_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 16  # of the blocks of rows that large matrices are made of
+BYTES_AN_ENTRY = 256  # of the memory that may be used, for each entry of a block: a tenth of it or so is then taken
+SLICE = 1 << 18  # numbers of an array that are worked on at a time
+OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where large arrays lie, and the memory that blocks follow."""
+
+    folder: Path | None = None
+    memory: int = BLOCK_ENTRIES * BYTES_AN_ENTRY
+
+
+PLACE = Place()
+
+
+@contextlib.contextmanager
+def lying_in(folder: Path, memory: int) -> Iterator[None]:
+    """Let large arrays lie in a folder; those that are made meanwhile stay there for as long as they live."""
+    global PLACE  # noqa: PLW0603 - not by thread: arrays are made in those of a stage too
+    before, PLACE = PLACE, Place(folder, memory)
+    try:
+        yield
+    finally:
+        PLACE = before
+
+
+def block_entries() -> int:
+    """How many entries a block of rows has at most, unless a single row has more."""
+    return min(BLOCK_ENTRIES, max(LEAST_ENTRIES, PLACE.memory // BYTES_AN_ENTRY))
+
+
+def empty(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """An array to be filled."""
+    dtype, whole = np.dtype(dtype), math.prod(shape) if isinstance(shape, tuple) else shape
+    size = whole * dtype.itemsize
+    if PLACE.folder is None or size < MAPPED_FROM:
+        return np.empty(shape, dtype)
+    with _no_room(size):
+        file = tempfile.TemporaryFile(dir=PLACE.folder, buffering=0)
+        with file:
+            # Room on the disk: a page that finds none when it is written would kill the process.
+            os.posix_fallocate(file.fileno(), 0, size)
+            return _mapped(file, dtype).reshape(shape)
+
+
+def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """An array of zeros, as new files are."""
+    found = empty(shape, dtype)
+    if not is_mapped(found):
+        found[...] = 0
+    return found
+
+
+def computed(count: int, make: Callable[[slice], Any], dtype: Any = np.float64) -> np.ndarray:
+    """An array whose numbers depend on nothing but what stands in their own places, made in slices."""
+    whole = empty(count, dtype)
+    for part in parts(count):
+        whole[part] = make(part)
+    return whole
+
+
+def selected(count: int, choose: Callable[[slice], np.ndarray]) -> np.ndarray:
+    """The numbers below `count` that are chosen, by a mask for each slice of them."""
+    found = Pieces(np.dtype(np.int64))
+    for part in parts(count):
+        found.add(np.flatnonzero(choose(part)) + part.start)
+    return found.joined()
+
+
+def parts(count: int) -> Iterator[slice]:
+    """The numbers below `count` in slices."""
+    yield from (slice(start, min(start + SLICE, count)) for start in range(0, count, SLICE))
+
+
+class Pieces:
+    """An array that is made of pieces in their order; how many there will be is not known."""
+
+    def __init__(self, dtype: Any = np.float64) -> None:
+        self.dtype, self.length = np.dtype(dtype), 0
+        self._held: list[np.ndarray] = []
+        self._file: Any = None
+
+    def add(self, piece: np.ndarray) -> None:
+        """One more piece."""
+        self.length += len(piece)
+        self._held.append(np.ascontiguousarray(piece, dtype=self.dtype))
+        if self._file is None:
+            if PLACE.folder is None or self.length * self.dtype.itemsize < MAPPED_FROM:
+                return
+            with _no_room(MAPPED_FROM):
+                self._file = tempfile.TemporaryFile(dir=PLACE.folder, buffering=0)  # noqa: SIM115 - closed when joined
+        with _no_room(self.length * self.dtype.itemsize):
+            for held in self._held:
+                content = memoryview(held).cast("B")
+                while content:
+                    content = content[self._file.write(content) :]
+        self._held = []
+
+    def joined(self) -> np.ndarray:
+        """The whole array."""
+        if self._file is not None:
+            with self._file:
+                return _mapped(self._file, self.dtype)
+        if len(self._held) == 1:
+            return self._held[0]
+        return np.concatenate([np.zeros(0, self.dtype), *self._held])
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether the bytes of an array are those of a file."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array.obj if isinstance(array, memoryview) else array, mmap.mmap)
+
+
+def _mapped(file: Any, dtype: np.dtype) -> np.ndarray:
+    """A file as an array, which keeps it open."""
+    return np.frombuffer(mmap.mmap(file.fileno(), 0), dtype)
+
+
+@contextlib.contextmanager
+def _no_room(size: int) -> Iterator[None]:
+    """Say what it means where a file cannot be made or written."""
+    try:
+        yield
+    except OSError as error:
+        folder = PLACE.folder or Path()
+        if error.errno not in OUT_OF_SPACE:
+            message = f"arrays that are worked on cannot be written in {folder}: {error.strerror}"
+            raise ResourceError(message, "choose another store with --store") from error
+        needed, free = readable_bytes(size), readable_bytes(free_disk(folder))
+        message = f"no room in {folder} for arrays that are worked on: {needed} needed for one of them, {free} free"
+        raise ResourceError(message, "free some space, or choose another store with --store") from error
