@@ -79,25 +79,45 @@ def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     return found
 
 
-def computed(count: int, make: Callable[[slice], Any], dtype: Any = np.float64) -> np.ndarray:
+def computed(length: int, make: Callable[[slice], Any], dtype: Any = np.float64) -> np.ndarray:
     """An array whose numbers depend on nothing but what stands in their own places, made in slices."""
-    whole = empty(count, dtype)
-    for part in parts(count):
+    whole = empty(length, dtype)
+    for part in parts(length):
         whole[part] = make(part)
     return whole
 
 
-def selected(count: int, choose: Callable[[slice], np.ndarray]) -> np.ndarray:
-    """The numbers below `count` that are chosen, by a mask for each slice of them."""
-    found = Pieces(np.dtype(np.int64))
-    for part in parts(count):
+def selected(length: int, choose: Callable[[slice], np.ndarray]) -> np.ndarray:
+    """The numbers below `length` that are chosen, by a mask for each slice of them."""
+    found = Pieces(np.int64)
+    for part in parts(length):
         found.add(np.flatnonzero(choose(part)) + part.start)
     return found.joined()
 
 
-def parts(count: int) -> Iterator[slice]:
-    """The numbers below `count` in slices."""
-    yield from (slice(start, min(start + SLICE, count)) for start in range(0, count, SLICE))
+def gathered(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The values at some places."""
+    return computed(len(places), lambda part: values[places[part]], values.dtype)
+
+
+def compressed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """The values where a mask says so; the array itself where it says so everywhere."""
+    if mask.all():
+        return values
+    found = Pieces(values.dtype)
+    for part in parts(len(values)):
+        found.add(values[part][mask[part]])
+    return found.joined()
+
+
+def count(length: int, choose: Callable[[slice], np.ndarray]) -> int:
+    """How many of the numbers below `length` are chosen, by a mask for each slice of them."""
+    return sum(int(np.count_nonzero(choose(part))) for part in parts(length))
+
+
+def parts(length: int) -> Iterator[slice]:
+    """The numbers below `length` in slices."""
+    yield from (slice(start, min(start + SLICE, length)) for start in range(0, length, SLICE))
 
 
 class Pieces:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
+from cgnn_cli import scratch
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
@@ -231,7 +232,8 @@ class Runner:
             data = step.make()
         else:
             assert stage.compute is not None
-            with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
+            held = self.stopper.hold() if stage.resumable(step.config) else nullcontext()
+            with held, scratch.lying_in(self.store.root, memory_limit(self.compute.memory_limit)):
                 data = stage.compute(module, inputs, step.config, self.compute, watch)
         if not (self.stopper.holding or stage.resumable(step.config)):
             self.stopper.hear()

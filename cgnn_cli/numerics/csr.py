@@ -109,9 +109,14 @@ def transposed(matrix: csr_array) -> csr_array:
 
 def count_columns(matrix: csr_array) -> np.ndarray:
     """How many entries each column has."""
-    counts = np.zeros(matrix.shape[1], np.int64)
-    for part in scratch.parts(matrix.nnz):
-        np.add.at(counts, matrix.indices[part], 1)
+    return tally(matrix.indices, matrix.shape[1])
+
+
+def tally(numbers: np.ndarray, count: int) -> np.ndarray:
+    """How often each number below `count` occurs."""
+    counts = np.zeros(count, np.int64)
+    for part in scratch.parts(len(numbers)):
+        np.add.at(counts, numbers[part].astype(np.intp, copy=False), 1)
     return counts
 
 
