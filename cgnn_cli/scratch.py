@@ -1,8 +1,9 @@
-"""Arrays that may be larger than memory: large ones lie in files without a name, mapped, in a folder that the runner gives.
+"""Arrays that may be larger than memory: large ones lie in files without a name, in a folder that the runner gives.
 
-What is mapped counts as the system's page cache and not as memory of the process: it is written to the disk where others
-need the room, and read again. A file without a name is gone with the process, however that ends. Where no folder is
-given, as for callers of the Python functions, all arrays are ordinary ones. Nothing here changes a number.
+The files are mapped, so they count as the system's page cache and not as memory of the process: the system writes pages
+to the disk where others need the room, and reads them again. A file without a name is gone with the process, however
+that ends. Where no folder is given, as for callers of the Python functions, all arrays are ordinary ones. Nothing here
+changes a number.
 """
 
 from __future__ import annotations
@@ -20,12 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from cgnn_cli import resources
 from cgnn_cli.errors import ResourceError
 from cgnn_cli.resources import free_disk, readable_bytes
 
-MAPPED_FROM = 32 << 20  # bytes of an array that lies in a file, as such arrays of artifacts are mapped
-BLOCK_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 16  # of the blocks of rows that large matrices are made of
-BYTES_AN_ENTRY = 256  # of the memory that may be used, for each entry of a block: a tenth of it or so is then taken
 SLICE = 1 << 18  # numbers of an array that are worked on at a time
 OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -35,7 +34,7 @@ class Place:
     """Where large arrays lie, and the memory that blocks follow."""
 
     folder: Path | None = None
-    memory: int = BLOCK_ENTRIES * BYTES_AN_ENTRY
+    memory: int = 1 << 40
 
 
 PLACE = Place()
@@ -54,21 +53,19 @@ def lying_in(folder: Path, memory: int) -> Iterator[None]:
 
 def block_entries() -> int:
     """How many entries a block of rows has at most, unless a single row has more."""
-    return min(BLOCK_ENTRIES, max(LEAST_ENTRIES, PLACE.memory // BYTES_AN_ENTRY))
+    return resources.block_entries(PLACE.memory)
 
 
 def empty(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     """An array to be filled."""
     dtype, whole = np.dtype(dtype), math.prod(shape) if isinstance(shape, tuple) else shape
     size = whole * dtype.itemsize
-    if PLACE.folder is None or size < MAPPED_FROM:
+    if PLACE.folder is None or size < resources.MAPPED_FROM:
         return np.empty(shape, dtype)
-    with _no_room(size):
-        file = tempfile.TemporaryFile(dir=PLACE.folder, buffering=0)
-        with file:
-            # Room on the disk: a page that finds none when it is written would kill the process.
-            os.posix_fallocate(file.fileno(), 0, size)
-            return _mapped(file, dtype).reshape(shape)
+    with _no_room(size), tempfile.TemporaryFile(dir=PLACE.folder, buffering=0) as file:
+        # Room on the disk: a page that finds none when it is written would kill the process.
+        os.posix_fallocate(file.fileno(), 0, size)
+        return _mapped(file, dtype).reshape(shape)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
@@ -133,9 +130,9 @@ class Pieces:
         self.length += len(piece)
         self._held.append(np.ascontiguousarray(piece, dtype=self.dtype))
         if self._file is None:
-            if PLACE.folder is None or self.length * self.dtype.itemsize < MAPPED_FROM:
+            if PLACE.folder is None or self.length * self.dtype.itemsize < resources.MAPPED_FROM:
                 return
-            with _no_room(MAPPED_FROM):
+            with _no_room(resources.MAPPED_FROM):
                 self._file = tempfile.TemporaryFile(dir=PLACE.folder, buffering=0)  # noqa: SIM115 - closed when joined
         with _no_room(self.length * self.dtype.itemsize):
             for held in self._held:

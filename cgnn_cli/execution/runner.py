@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cgnn_cli import scratch
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
@@ -187,6 +186,8 @@ class Runner:
                 f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
                 "name the store that has it with --store, or the file itself with another --input, or make it again",
             )
+        from cgnn_cli.scratch import lying_in
+
         self.store.check_writable(name)
         if name in self.forced:
             self.store.find(name, step.key)  # refuses what may not be replaced, before anything is computed
@@ -197,7 +198,8 @@ class Runner:
             if header := self.find(step):
                 return header, True
             try:
-                return self._compute(step, inputs, progress), False
+                with lying_in(self.store.root, memory_limit(self.compute.memory_limit)):
+                    return self._compute(step, inputs, progress), False
             except Exception as error:
                 if not lacks_memory(error) or on_device(error):
                     raise
@@ -232,8 +234,7 @@ class Runner:
             data = step.make()
         else:
             assert stage.compute is not None
-            held = self.stopper.hold() if stage.resumable(step.config) else nullcontext()
-            with held, scratch.lying_in(self.store.root, memory_limit(self.compute.memory_limit)):
+            with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
                 data = stage.compute(module, inputs, step.config, self.compute, watch)
         if not (self.stopper.holding or stage.resumable(step.config)):
             self.stopper.hear()

@@ -1,8 +1,8 @@
 """Sparse matrices in CSR form: their canonical storage, rows of entries, diagonals and strongly connected parts.
 
-A matrix may be larger than memory. It is then made of blocks of rows, and lies where `scratch` puts large arrays; a small
-one is a single block. Columns and offsets of rows have 32 bits each as long as they fit: with more than 2^31 entries the
-offsets alone have 64, and blocks of rows are what scipy is given, which knows one type for both.
+A matrix may be larger than memory. It is then made of blocks of rows, and lies where `scratch` puts large arrays; a
+small one is a single block. Columns and offsets of rows have 32 bits each as long as they fit: with more than 2^31
+entries the offsets alone have 64, and scipy is given blocks of rows, as it knows one type for both.
 """
 
 from collections.abc import Callable, Iterable
@@ -50,7 +50,7 @@ def rows_of(matrix: csr_array, rows: slice) -> csr_array:
 
 
 def by_rows(make: Callable[..., csr_array], *matrices: csr_array) -> csr_array:
-    """make(rows, *matrices) for all rows, where each row of the result depends on the same rows of the matrices alone."""
+    """make(rows, *matrices) for all rows: a row of the result depends on the same row of the matrices alone."""
     ranges = blocks_of_rows(*matrices)
     if len(ranges) <= 1:
         return make(slice(0, matrices[0].shape[0]), *matrices)
@@ -203,9 +203,7 @@ def sums_over_ways(matrix: csr_array, values: np.ndarray) -> np.ndarray:
 def is_symmetric(matrix: csr_array) -> bool:
     """Whether a matrix equals its transpose up to rounding."""
     other = transposed(matrix)
-    differences = (
-        abs(rows_of(matrix, rows) - rows_of(other, rows)).max() for rows in blocks_of_rows(matrix, other)
-    )
+    differences = (abs(rows_of(matrix, rows) - rows_of(other, rows)).max() for rows in blocks_of_rows(matrix, other))
     return not matrix.nnz or bool(max(differences) <= 1e-12)
 
 
@@ -213,7 +211,8 @@ def strong_components(adjacency: csr_array) -> tuple[int, np.ndarray]:
     """Number of strongly connected components, and the component of each node."""
     if is_long(adjacency):
         raise ResourceError(
-            f"the components of a graph of more than {LARGEST_INDEX:,} edges are not known", "use --method path or teleport"
+            f"the components of a graph of more than {LARGEST_INDEX:,} edges are not known",
+            "use --method path or teleport",
         )
     count, labels = connected_components(adjacency, directed=True, connection="strong")
     return int(count), labels

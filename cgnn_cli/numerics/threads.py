@@ -117,7 +117,8 @@ class RowBlocks:
             return [(rows, part, by_rows(lambda _, some, part=part: some[:, part], block)) for part in columns]
 
         self.blocks = [
-            [part for rows in in_reach(matrix, whole) for part in cut_out(rows)] for whole in equal_rows(matrix, self.jobs)
+            [part for rows in in_reach(matrix, whole) for part in cut_out(rows)]
+            for whole in equal_rows(matrix, self.jobs)
         ]
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:

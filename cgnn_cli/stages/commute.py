@@ -38,9 +38,7 @@ def commute(
     returns = 1 / dilap.perron  # steps between two visits, the longer of which is a lower bound of c
     far = scratch.count(len(start), lambda part: np.maximum(returns[start[part]], returns[end[part]]) > FAR)
     warnings = solved.warnings + _far_edges(far, len(start), dilap)
-    ratio = scratch.computed(
-        len(start), lambda part: solved.times[part] / (returns[start[part]] + returns[end[part]])
-    )
+    ratio = scratch.computed(len(start), lambda part: solved.times[part] / (returns[start[part]] + returns[end[part]]))
     weighed = _weighed_by(config, solved, ratio) if cosines is None else scratch.compressed(cosines, covered)
     weight_out, weight_in = edge_weights(edges, covered, weighed, config)
 

@@ -171,7 +171,8 @@ def _largest_component(base: csr_array) -> Rewired:
             "no two nodes of this graph reach each other both ways, so there is no walk without rewiring",
             "use --method path or escape",
         )
-    adjacency = canonical_csr(base[nodes][:, nodes])
+    inside = component == largest
+    adjacency = by_rows(lambda rows, block: canonical_csr(block[inside[rows]][:, nodes]), base)
     note = f"the walk covers {len(nodes):,} of {base.shape[0]:,} nodes; edges outside get no value"
     notes = [note] if len(nodes) < base.shape[0] else []
     return Rewired(
