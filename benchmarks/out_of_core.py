@@ -4,13 +4,13 @@
     python benchmarks/out_of_core.py --quick --output FILE
 
 The graphs are those of power_law.py, with a tenth as many nodes as edges. Each stage is a process of its own, started
-through the command line with the default settings. What a stage took is noted in FOLDER as soon as it is done, so that a
-measurement which was stopped goes on; a graph and its store are removed when all stages of it are done. With 100 million
-edges FOLDER needs 40 GB. The exit code is 1 if a goal is missed.
+through the command line with the default settings. What a stage took is noted in FOLDER as soon as it is done, so that
+a measurement which was stopped goes on; a graph and its store are removed when all stages of it are done. With 100
+million edges FOLDER needs 40 GB. The exit code is 1 if a goal is missed.
 
-Private memory is what the process and its children hold of their own, sampled: anonymous pages and shared memory without
-a file. Pages of files are left out, although the kernel counts those that one process alone has mapped as private to
-it: it takes them back when others need the room.
+Private memory is what the process and its children hold of their own, sampled: anonymous pages, and shared memory that
+is no file. Pages of files are left out, although the kernel calls those private too that one process alone has mapped:
+it takes them back when others need the room.
 """
 
 from __future__ import annotations
