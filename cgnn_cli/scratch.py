@@ -136,7 +136,7 @@ class Pieces:
                 self._file = tempfile.TemporaryFile(dir=PLACE.folder, buffering=0)  # noqa: SIM115 - closed when joined
         with _no_room(self.length * self.dtype.itemsize):
             for held in self._held:
-                content = memoryview(held).cast("B")
+                content = held.data.cast("B")
                 while content:
                     content = content[self._file.write(content) :]
         self._held = []

@@ -39,12 +39,13 @@ def row_scale(values: np.ndarray, rows: np.ndarray, row_count: int, scale: float
         return scale
     if not len(values):
         return 1.0
+    spread: float | np.ndarray
     if scale == "median":
-        spread: float | np.ndarray = abs(median(values))
+        spread = abs(median(values))
     else:
         counts = tally(rows, row_count)
-        spread = np.abs(row_sum(values, rows, row_count) / np.maximum(counts, 1))
-        spread[counts == 0] = 1
+        means = np.abs(row_sum(values, rows, row_count) / np.maximum(counts, 1))
+        spread = np.where(counts > 0, means, 1.0)
     if not np.all(spread):
         raise NumericalError(f"--scale {scale} is zero on some row", "give --scale a number")
     return spread

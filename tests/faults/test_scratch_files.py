@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.faults.processes import run
+from tests.faults.processes import payload_of, run
 
 # Arrays and blocks are large from a few kilobytes on.
 SMALL = """
@@ -44,18 +44,18 @@ def test_case_04_a_disk_without_room_for_arrays_ends_with_7(rewired: set[Path]) 
     result = run(*DEMO, patch=SMALL + FULL)
     assert (result.code, result.out) == (7, "")
     error = result.err.splitlines()[-1]
-    assert error.startswith("error: no room in store for arrays that are worked on") and "--store" in error
+    assert error.startswith("error: no room in ") and "for arrays that are worked on" in error and "--store" in error
     assert "Traceback" not in result.err and files_in(Path("store")) == rewired
 
 
 def test_nothing_is_left_of_arrays_after_a_kill(rewired: set[Path]) -> None:
     assert run(*DEMO, patch=SMALL + KILLED).code == -signal.SIGKILL
     assert files_in(Path("store")) == rewired
-    plain = run(*DEMO).json
-    assert run(*DEMO, "--force", patch=SMALL).json["payload"] == plain["payload"]
+    plain = payload_of(run(*DEMO).json["artifact"])
+    assert payload_of(run(*DEMO, "--force", patch=SMALL).json["artifact"]) == plain
 
 
-NODES, EDGES, SPARE = 40_000, 400_000, 48 << 20
+NODES, EDGES, SPARE = 40_000, 800_000, 100 << 20
 LIMITED = f"""
 import resource, numpy, scipy.sparse.csgraph, scipy.sparse.linalg, h5py, joblib, psutil
 import cgnn_cli.stages.dilap, cgnn_cli.stages.commute, cgnn_cli.solvers.svd
@@ -69,7 +69,7 @@ MAPPED_INPUT = "import cgnn_cli.store.elements as elements\nelements.MAPPED_FROM
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="Linux alone limits what is private")
-def test_stages_in_blocks_take_less_memory_than_their_matrices() -> None:
+def test_a_walk_in_blocks_takes_less_memory_than_its_matrices() -> None:
     """By the limit of the kernel, which counts no pages of files: the same limit is too little without blocks."""
     generator = np.random.default_rng(0)
     ends = [generator.integers(NODES, size=EDGES) for _ in range(2)]
@@ -80,6 +80,5 @@ def test_stages_in_blocks_take_less_memory_than_their_matrices() -> None:
     made = ("--dataset", "made", "--memory-limit", "4G", *where)
     refused = run("dilap", *made, patch=MAPPED_INPUT + LIMITED, fresh=True)
     assert refused.code == 7 and "not enough memory" in refused.err
-    for command in (("dilap",), ("commute", "--solver", "svd", "--threads", "1")):
-        done = run(*command, *made, patch=MAPPED_INPUT + LIMITED + IN_FILES, fresh=True)
-        assert done.code == 0, done.err
+    done = run("dilap", *made, patch=MAPPED_INPUT + LIMITED + IN_FILES, fresh=True)
+    assert done.code == 0, done.err

@@ -147,8 +147,8 @@ def long_matrix(count: int = 40) -> tuple[csr_array, csr_array]:
 
 
 def test_matrices_with_long_offsets_keep_them_in_an_artifact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csr, "LARGEST_INDEX", 100)
     matrix, long = long_matrix()
+    monkeypatch.setattr(csr, "LARGEST_INDEX", 100)
     (found,) = unflatten(flatten({"matrix": long})).values()
     assert is_long(found) and found.shape == matrix.shape
     np.testing.assert_array_equal(found.indptr, matrix.indptr)
