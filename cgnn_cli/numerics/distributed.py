@@ -90,7 +90,8 @@ def _parts_of(matrix: csr_array) -> list[np.ndarray]:
 
 def hold_rows(held: Held, values: dict[str, Any], arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     """In a rank: keep some rows of a matrix."""
-    held[values["number"]] = _own_factor(matrix_of(*arrays, values["width"]), values["jobs"])
+    data, indices, indptr = arrays
+    held[values["number"]] = _own_factor(matrix_of(data, indices, indptr, values["width"]), values["jobs"])
     return ()
 
 
