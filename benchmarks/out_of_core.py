@@ -112,17 +112,21 @@ def per_unit(stage: Taken, edges: int) -> float:
     return stage.cpu / (stage.multiplications or edges)
 
 
-def growth(sizes: tuple[int, ...], folder: Path) -> Section:
-    """Every stage on every size, and how its time for an edge grows from the last size but one to the last."""
-    found = {edges: measured(edges, folder) for edges in sizes}
-    header = ("edges", "stage", "by the clock", "CPU", "CPU an edge", "private memory")
-    rows: list[tuple[str, ...]] = [header]
+def figures(found: dict[int, dict[str, Taken]]) -> str:
+    """The table of all that was measured."""
+    rows: list[tuple[str, ...]] = [("edges", "stage", "by the clock", "CPU", "CPU an edge", "private memory")]
     for edges, stages in found.items():
         for name, each in stages.items():
             unit = f"{1e6 * each.cpu / edges:.3g} µs"
             if each.multiplications:
                 unit += f"; {1e9 * per_unit(each, edges):.3g} ns a multiplication, of {each.multiplications:,}"
             rows.append((f"{edges:,}", name, seconds(each.seconds), seconds(each.cpu), unit, gibibytes(each.private)))
+    return table(rows)
+
+
+def growth(sizes: tuple[int, ...], folder: Path) -> Section:
+    """Every stage on every size, and how its time for an edge grows from the last size but one to the last."""
+    found = {edges: measured(edges, folder) for edges in sizes}
     before, last = sizes[-2:]
     most = max(each.private for each in found[last].values())
     grown = {name: per_unit(each, last) / per_unit(found[before][name], before) for name, each in found[last].items()}
@@ -133,7 +137,7 @@ def growth(sizes: tuple[int, ...], folder: Path) -> Section:
         ("8d", TIME_GOAL, f"{told} times that at {before:,}", max(grown.values()) <= MOST_GROWTH),
     )
     lines = [Line(number, goal, at + measured, met if whole else None) for number, goal, measured, met in goals]
-    return Section(lines, table(rows))
+    return Section(lines, figures(found))
 
 
 def main() -> int:

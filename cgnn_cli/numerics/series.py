@@ -148,14 +148,11 @@ class _Pairs:
         union = by_rows(_wanted_rows, ahead, behind)
         for part in scratch.parts(union.nnz):
             union.indices[part] = rows[union.indices[part]]
-        found = []
-        for numbers, kind in ((ahead.data, AHEAD), (behind.data, BEHIND)):
-            places = _places_of(union.data, kind)
-            of_pairs = scratch.empty(len(source), np.int64)
-            for part in scratch.parts(len(source)):
-                of_pairs[numbers[part]] = places[part]
-            found.append(of_pairs)
-        return _Pairs(Pattern(union.indptr, union.indices), *found, _places_of(union.data, DIAGONAL))
+        ahead_places, behind_places = (
+            _places_of_pairs(union.data, kind, numbers.data) for kind, numbers in ((AHEAD, ahead), (BEHIND, behind))
+        )
+        wanted = Pattern(union.indptr, union.indices)
+        return _Pairs(wanted, ahead_places, behind_places, _places_of(union.data, DIAGONAL))
 
 
 def _wanted_rows(rows: slice, ahead: csr_array, behind: csr_array) -> csr_array:
@@ -170,6 +167,14 @@ def _wanted_rows(rows: slice, ahead: csr_array, behind: csr_array) -> csr_array:
 
 def _places_of(marks: np.ndarray, kind: int) -> np.ndarray:
     return scratch.selected(len(marks), lambda part: marks[part] & kind)
+
+
+def _places_of_pairs(marks: np.ndarray, kind: int, numbers: np.ndarray) -> np.ndarray:
+    """Where the entries of one kind are, by the numbers of their pairs, which come in the order of the entries."""
+    places, found = _places_of(marks, kind), scratch.empty(len(numbers), np.int64)
+    for part in scratch.parts(len(numbers)):
+        found[numbers[part]] = places[part]
+    return found
 
 
 def _numbered(start: np.ndarray, end: np.ndarray, count: int) -> csr_array:
