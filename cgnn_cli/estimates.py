@@ -40,7 +40,7 @@ CHUNK_ROWS = 1 << 14  # of an output, where a training is in batches: models/par
 
 def _bytes(data: Any) -> int:
     """What the arrays of a stage's data hold, of their elements and those within; those of files are no memory."""
-    from cgnn_cli.scratch import is_mapped
+    from cgnn_cli.mapped import is_mapped
 
     if hasattr(data, "to_elements"):
         data = data.to_elements()

@@ -9,11 +9,8 @@ changes a number.
 from __future__ import annotations
 
 import contextlib
-import errno
 import math
 import mmap
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +19,9 @@ from typing import Any
 import numpy as np
 
 from cgnn_cli import resources
-from cgnn_cli.errors import ResourceError
-from cgnn_cli.resources import free_disk, readable_bytes
+from cgnn_cli.mapped import OUT_OF_SPACE, in_file, is_mapped, no_room, unnamed_file
 
 SLICE = 1 << 18  # numbers of an array that are worked on at a time
-OUT_OF_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True)
@@ -58,14 +53,10 @@ def block_entries() -> int:
 
 def empty(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     """An array to be filled."""
-    dtype, whole = np.dtype(dtype), math.prod(shape) if isinstance(shape, tuple) else shape
-    size = whole * dtype.itemsize
-    if PLACE.folder is None or size < resources.MAPPED_FROM:
-        return np.empty(shape, dtype)
-    with _no_room(size), tempfile.TemporaryFile(dir=PLACE.folder, buffering=0) as file:
-        # Room on the disk: a page that finds none when it is written would kill the process.
-        os.posix_fallocate(file.fileno(), 0, size)
-        return _mapped(file, dtype).reshape(shape)
+    shape, kind = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
+    if PLACE.folder is None or math.prod(shape) * kind.itemsize < resources.MAPPED_FROM:
+        return np.empty(shape, kind)
+    return in_file(shape, kind, PLACE.folder)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
@@ -132,47 +123,22 @@ class Pieces:
         if self._file is None:
             if PLACE.folder is None or self.length * self.dtype.itemsize < resources.MAPPED_FROM:
                 return
-            with _no_room(resources.MAPPED_FROM):
-                self._file = tempfile.TemporaryFile(dir=PLACE.folder, buffering=0)  # noqa: SIM115 - closed when joined
-        with _no_room(self.length * self.dtype.itemsize):
+            self._file = unnamed_file(PLACE.folder)
+        try:
             for held in self._held:
-                content = held.data.cast("B")
-                while content:
-                    content = content[self._file.write(content) :]
+                self._file.write(held.data)
+            self._file.flush()
+        except OSError as error:
+            if error.errno in OUT_OF_SPACE:
+                raise no_room(self.length * self.dtype.itemsize, error, PLACE.folder) from error
+            raise
         self._held = []
 
     def joined(self) -> np.ndarray:
         """The whole array."""
         if self._file is not None:
             with self._file:
-                return _mapped(self._file, self.dtype)
+                return np.frombuffer(mmap.mmap(self._file.fileno(), 0), self.dtype)
         if len(self._held) == 1:
             return self._held[0]
         return np.concatenate([np.zeros(0, self.dtype), *self._held])
-
-
-def is_mapped(array: Any) -> bool:
-    """Whether the bytes of an array are those of a file."""
-    while isinstance(array, np.ndarray):
-        array = array.base
-    return isinstance(array.obj if isinstance(array, memoryview) else array, mmap.mmap)
-
-
-def _mapped(file: Any, dtype: np.dtype) -> np.ndarray:
-    """A file as an array, which keeps it open."""
-    return np.frombuffer(mmap.mmap(file.fileno(), 0), dtype)
-
-
-@contextlib.contextmanager
-def _no_room(size: int) -> Iterator[None]:
-    """Say what it means where a file cannot be made or written."""
-    try:
-        yield
-    except OSError as error:
-        folder = PLACE.folder or Path()
-        if error.errno not in OUT_OF_SPACE:
-            message = f"arrays that are worked on cannot be written in {folder}: {error.strerror}"
-            raise ResourceError(message, "choose another store with --store") from error
-        needed, free = readable_bytes(size), readable_bytes(free_disk(folder))
-        message = f"no room in {folder} for arrays that are worked on: {needed} needed for one of them, {free} free"
-        raise ResourceError(message, "free some space, or choose another store with --store") from error

@@ -17,10 +17,10 @@ resources.MAPPED_FROM, resources.BLOCK_ENTRIES = 4096, 500
 """
 KILLED = """
 import os, signal
-from cgnn_cli import scratch
+from cgnn_cli import mapped
 from cgnn_cli.stages import dilap
 def killed(walk, start):
-    assert scratch.is_mapped(walk.sparse.data)
+    assert mapped.is_mapped(walk.sparse.data)
     os.kill(os.getpid(), signal.SIGKILL)
 dilap.perron_vector = killed
 """
@@ -44,7 +44,7 @@ def test_case_04_a_disk_without_room_for_arrays_ends_with_7(rewired: set[Path]) 
     result = run(*DEMO, patch=SMALL + FULL)
     assert (result.code, result.out) == (7, "")
     error = result.err.splitlines()[-1]
-    assert error.startswith("error: no room in ") and "for arrays that are worked on" in error and "--store" in error
+    assert error.startswith("error: no room for ") and "of a temporary file in" in error and "--store" in error
     assert "Traceback" not in result.err and files_in(Path("store")) == rewired
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from cgnn_cli import resources, scratch
+from cgnn_cli import mapped, resources, scratch
 from cgnn_cli.configs import CommuteConfig, DilapConfig, RewireConfig
 from cgnn_cli.errors import ResourceError
 from cgnn_cli.graph import Graph, StageData
@@ -87,7 +87,7 @@ def test_rewiring_and_walk_in_blocks(tmp_path: Path, kind: str, method: Any, wal
             assert_same(found, whole, long=long)
             for form, expected in walks.items():
                 made = dilap(found, DilapConfig(form=form))
-                assert scratch.is_mapped(made.transition.data) and is_long(made.laplacian) == long
+                assert mapped.is_mapped(made.transition.data) and is_long(made.laplacian) == long
                 assert_same(made, expected, long=long)
     assert list(tmp_path.iterdir()) == []
 
@@ -118,7 +118,7 @@ def test_commute_times_in_blocks(tmp_path: Path, method: Any, form: Any, options
                     walk, **{name: canonical_csr(getattr(walk, name)) for name in ("transition", "laplacian")}
                 )
             found = commute(again, walk, config, Allowance(1 << 20, 2))
-            assert scratch.is_mapped(found.commute) and scratch.is_mapped(found.source)
+            assert mapped.is_mapped(found.commute) and mapped.is_mapped(found.source)
         assert_same(found, whole)
     assert list(tmp_path.iterdir()) == []
 
