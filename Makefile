@@ -5,8 +5,8 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments postgres track wheel oldest site soak lint bench bench-commute bench-training bench-memory tune \
-	where reproduction docs slow snakemake clean
+.PHONY: demo test payments postgres track wheel oldest site soak lint bench bench-commute bench-training bench-memory \
+	bench-scale tune where reproduction docs slow snakemake clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -75,6 +75,10 @@ bench-training: .venv/installed
 # estimates of memory against measured peaks; STORE=FOLDER keeps the inputs, EDGES="10000 100000" for a part of it
 bench-memory: .venv/installed
 	$(BIN)/python benchmarks/memory.py $(if $(STORE),--store $(STORE)) $(if $(EDGES),--edges $(EDGES))
+
+# made graphs of 1, 10 and 100 million edges through all stages before a training; SCRATCH=FOLDER keeps what is done
+bench-scale: .venv/installed
+	$(BIN)/python benchmarks/out_of_core.py $(if $(SCRATCH),--scratch $(SCRATCH)) $(if $(EDGES),--edges $(EDGES))
 
 # DATA=FOLDER, STORE=FOLDER, MINUTES=60: the search for presets; it goes on where it was stopped
 tune: .venv/installed

@@ -4,7 +4,8 @@
 
 A peak is what the process of a stage holds at most, from reading its inputs to the published artifact, above what it
 held before: all that is imported, and warm from the same stage on a tiny graph. Peaks below the least estimate count as
-that: what a process holds by itself varies by so much.
+that: what a process holds by itself varies by so much. Where arrays lie in mapped files, which are no memory of the
+process, its peak is the largest of many looks at what is not.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from cgnn_cli.keys import artifact_key
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.pipeline import STAGES, Step, plan
+from cgnn_cli.resources import MAPPED_FROM
 from cgnn_cli.store.store import Store
 from cgnn_cli.workspace import Silence
 
@@ -252,7 +254,8 @@ def measure(name: str, work: Callable[[], tuple[object, bool]]) -> Measured:
         _, hit = work()
     if hit or len(found) != 1:
         raise RuntimeError(f"{name} was to be measured, but it or its inputs were there or missing")
-    return Measured(name, found[0], max(_status("VmHWM"), helpers.peak) - before)
+    own = max(_status("VmHWM"), helpers.peak) if helpers.files < MAPPED_FROM else helpers.private
+    return Measured(name, found[0], own - before)
 
 
 def obtain(store: Store, step: Step) -> tuple[object, bool]:
@@ -291,10 +294,14 @@ def written_files(case: Import, folder: Path, edges: int, shape: str) -> ImportO
 
 
 class Helpers:
-    """The most that this process holds with those that it started: what is shared counts once."""
+    """The most that this process holds with those that it started: what is shared counts once.
+
+    files: by how much the pages of files have grown; private: the same without these.
+    """
 
     def __init__(self) -> None:
-        self.peak = 0
+        self.peak = self.files = self.private = 0
+        self._mapped = _status("RssFile")
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look)
 
@@ -315,7 +322,9 @@ class Helpers:
                         status = Path("/proc") / child / "status"
                         if status.with_name("cmdline").read_bytes() != OWN:  # still this memory
                             held += _status("VmHWM", status) - _status("RssShmem", status)
-            self.peak = max(self.peak, _status("VmRSS") + held)
+            whole, grown = _status("VmRSS"), _status("RssFile") - self._mapped
+            self.peak, self.files = max(self.peak, whole + held), max(self.files, grown)
+            self.private = max(self.private, whole - max(grown, 0) + held)
 
 
 def _status(name: str, status: Path = STATUS) -> int:

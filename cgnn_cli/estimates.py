@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING, Any
 from cgnn_cli.configs import CommuteConfig, ComputeConfig, TrainConfig
 from cgnn_cli.models.option_groups import SamplingOptions
 from cgnn_cli.operators.operator_table import OPERATORS
-from cgnn_cli.resources import local_ranks, memory_limit, thread_count
+from cgnn_cli.resources import block_entries, local_ranks, memory_limit, private_bytes, thread_count
 from cgnn_cli.solver_table import SOLVERS, WalkSize
 
 if TYPE_CHECKING:
     from cgnn_cli.graph import Dilap, Graph
 
 CSR_ENTRY = 12  # a float64 and an int32
+WHOLE = 3  # matrices that are there beside the blocks of one that is made: its transpose, what it is made of, itself
+SLICE = 1 << 18  # numbers that are worked on at a time: scratch.py
 OPERATOR_ENTRY = 40  # in float64 with its row and column, a copy of it, and the float32 that is kept
 RANKED = 32  # of a node and class: its probability in float64, with what it is made of
 SMALL = 4 << 20  # what does not grow with the graph: HDF5, thread stacks
@@ -37,13 +39,28 @@ CHUNK_ROWS = 1 << 14  # of an output, where a training is in batches: models/par
 
 
 def _bytes(data: Any) -> int:
-    """What the arrays of a stage's data hold, of their elements and those within."""
+    """What the arrays of a stage's data hold, of their elements and those within; those of files are no memory."""
+    from cgnn_cli.mapped import is_mapped
+
     if hasattr(data, "to_elements"):
         data = data.to_elements()
     if isinstance(data, dict):
         return sum(map(_bytes, data.values()))
     parts = (data.data, data.indices, data.indptr) if hasattr(data, "indptr") else (data,)
-    return sum(int(part.nbytes) for part in parts)
+    return sum(int(part.nbytes) for part in parts if not is_mapped(part))
+
+
+def _matrix(copies: float, entries: int, compute: ComputeConfig, fixed: int = CSR_ENTRY) -> float:
+    """Copies of a matrix that live while it is made; of a large one those of a block of rows, and what is no file."""
+    most = block_entries(memory_limit(compute.memory_limit))
+    if entries <= most:
+        return copies * fixed * entries
+    return copies * fixed * most + WHOLE * private_bytes(8 * entries, 4 * entries)
+
+
+def _arrays(each: float, edges: int) -> float:
+    """Arrays over the edges of so many bytes an edge; large ones lie in files, and are made in slices."""
+    return each * edges if private_bytes(8 * edges) == 8 * edges else each * SLICE + private_bytes(edges)
 
 
 def _needed(inputs: dict[str, Any], work: float, result: float = 0) -> int:
@@ -58,21 +75,22 @@ def rewire_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = 
     nodes, entries, work = graph.node_count, int(graph.adjacency.nnz), 0.0
     base = 0.0  # beside the graph
     if config.walk == "symmetric":
-        work, base, entries = 5 * CSR_ENTRY * entries, 2 * CSR_ENTRY * entries, 2 * entries
+        work, base = _matrix(5, entries, compute), _matrix(2, entries, compute)
+        entries = 2 * entries
     if config.method == "teleport":
-        return _needed(inputs, max(work, base + CSR_ENTRY * entries) + 40 * nodes)
+        return _needed(inputs, max(work, base + _matrix(1, entries, compute)) + 40 * nodes)
     if config.method == "none":
-        return _needed(inputs, max(work, base + 26 * entries + 80 * nodes))
+        return _needed(inputs, max(work, base + _matrix(2, entries, compute, 13) + 80 * nodes))
     if config.method == "escape":
-        return _needed(inputs, max(work, base + 3 * CSR_ENTRY * (entries + nodes) + 140 * nodes))
-    features = 0
+        return _needed(inputs, max(work, base + _matrix(3, entries + nodes, compute) + 140 * nodes))
+    features = 0.0
     if graph.features is None:
         from cgnn_cli.operators.structural import work_bytes
 
         features = work_bytes(graph.adjacency)
     else:
-        features = int(graph.features.size) * (20 if hasattr(graph.features, "nnz") else 8)
-    joined = 2 * CSR_ENTRY * (entries + 3 * nodes) + 200 * nodes
+        features = _matrix(1, int(graph.features.size), compute, 20 if hasattr(graph.features, "nnz") else 8)
+    joined = _matrix(2, entries + 3 * nodes, compute) + 200 * nodes
     return _needed(inputs, max(work, base + max(features + 60 * nodes, joined)))
 
 
@@ -83,7 +101,7 @@ def dilap_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = C
     """
     entries, nodes = int(inputs["rewire"].adjacency.nnz), int(inputs["rewire"].adjacency.shape[0])
     arrays = 8 if config.form == "incidence" else 6
-    return _needed(inputs, arrays * CSR_ENTRY * entries + 200 * nodes)
+    return _needed(inputs, _matrix(arrays, entries, compute) + 200 * nodes)
 
 
 def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: ComputeConfig = COMPUTE) -> int:
@@ -96,20 +114,23 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
     edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
     import numpy as np
 
+    from cgnn_cli.numerics.csr import count_columns, diagonal_of
+
     ways = np.diff(walk.indptr).astype(float)  # out of each state
     size = WalkSize(
         states=len(dilap.perron),
         steps=int(walk.nnz),
         edges=edges,
-        two_steps=float(ways @ np.bincount(walk.indices, minlength=len(ways))),
-        waits=bool((walk.diagonal() > 0).all()),
+        two_steps=float(ways @ count_columns(walk)),
+        waits=bool((diagonal_of(walk) > 0).all()),
         jobs=thread_count(compute.threads, 0),
         memory=memory_limit(compute.memory_limit) // 2,
     )
-    loops = CSR_ENTRY * edges if graph.edges is not graph.adjacency else 0
-    weights = (146 + (48 if SOLVERS[config.solver].parts else 0)) * edges + 60 * nodes
-    cosines = 8 * edges if config.proximity == "neighbours" else 0
-    return _needed(inputs, loops + cosines + max(weights, 21 * edges + SOLVERS[config.solver].memory(size, config)))
+    loops = private_bytes(8 * edges, 4 * edges) if graph.edges is not graph.adjacency else 0
+    weights = _arrays(146 + (48 if SOLVERS[config.solver].parts else 0), edges) + 60 * nodes
+    cosines = 146 * edges if config.proximity == "neighbours" else 0
+    work = _arrays(21, edges) + SOLVERS[config.solver].memory(size, config)
+    return _needed(inputs, loops + max(cosines, max(weights, work) + (private_bytes(8 * edges) if cosines else 0)))
 
 
 def operators_memory(inputs: dict[str, Any], config: Any, compute: ComputeConfig = COMPUTE) -> int:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cgnn_cli import mapped
+from cgnn_cli import mapped, scratch
 from cgnn_cli.configs import OF_A_CLASS, TrainConfig, feature_source
 from cgnn_cli.errors import DataError, UsageError
 
@@ -149,7 +149,8 @@ class Graph(StageData):
 
     @property
     def is_weighted(self) -> bool:
-        return bool(np.any(self.adjacency.data != 1))
+        weights = self.adjacency.data
+        return scratch.count(len(weights), lambda part: weights[part] != 1) > 0
 
     def ids(self) -> np.ndarray:
         """The user's node ids as strings, in an array of objects."""

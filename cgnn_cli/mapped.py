@@ -34,16 +34,27 @@ def empty(shape: tuple[int, ...] | int, kind: Any) -> np.ndarray:
     """An array that may hold anything; in a file if it is large."""
     shape = (shape,) if isinstance(shape, int) else shape
     size = math.prod(shape) * np.dtype(kind).itemsize
-    if size < MAPPED_FROM:
-        return np.empty(shape, kind)
-    with _file() as file:
+    return np.empty(shape, kind) if size < MAPPED_FROM else in_file(shape, kind, FOLDER.get())
+
+
+def in_file(shape: tuple[int, ...], kind: Any, folder: Path | None) -> np.ndarray:
+    """The same, in a file."""
+    size = math.prod(shape) * np.dtype(kind).itemsize
+    with unnamed_file(folder) as file:
         try:
             os.posix_fallocate(file.fileno(), 0, size)  # a full disk is an error here, and a crash later
         except OSError as error:
             if error.errno in OUT_OF_SPACE:
-                raise _no_room(size, error) from error
+                raise no_room(size, error, folder) from error
             os.ftruncate(file.fileno(), size)  # a disk that cannot reserve
         return np.ndarray(shape, kind, buffer=mmap.mmap(file.fileno(), size))
+
+
+def is_mapped(array: Any) -> bool:
+    """Whether the bytes of an array are those of a file."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array.obj if isinstance(array, memoryview) else array, mmap.mmap)
 
 
 def full(shape: tuple[int, ...] | int, value: Any, kind: Any) -> np.ndarray:
@@ -57,7 +68,7 @@ class Spool:
     """Arrow's record batches of one schema, written to a file one by one, and read from there as chunks of columns."""
 
     def __init__(self) -> None:
-        self._file = _file()
+        self._file = unnamed_file(FOLDER.get())
         self._writer: Any = None
         self._held: list[Any] = []
         self._size = 0
@@ -94,7 +105,7 @@ class Spool:
                 self._writer.write_batch(batch)
         except OSError as error:
             if error.errno in OUT_OF_SPACE:
-                raise _no_room(self._size, error) from error
+                raise no_room(self._size, error, FOLDER.get()) from error
             raise
         self._held, self._size = [], 0
 
@@ -109,15 +120,16 @@ def spooled(arrays: Iterator[Any]) -> Any:
     return spool.columns()[0]
 
 
-def _file() -> IO[bytes]:
-    """A file without a name in the folder of files, or, where that is not there yet, in the next one above it."""
-    folder = FOLDER.get()
+def unnamed_file(folder: Path | None) -> IO[bytes]:
+    """A file without a name in a folder, or, where that is not there yet, in the next one above it."""
     while folder is not None and not folder.exists() and folder != folder.parent:
         folder = folder.parent
     return tempfile.TemporaryFile(prefix=".cgnn-", dir=folder)
 
 
-def _no_room(size: int, error: OSError) -> ResourceError:
-    where = FOLDER.get() or tempfile.gettempdir()
-    message = f"no room for {readable_bytes(size)} of a temporary file in {where}: {error.strerror}"
-    return ResourceError(message, "free some space, or choose another store with --store")
+def no_room(size: int, error: OSError, folder: Path | None) -> ResourceError:
+    """What it means that a file of so many bytes cannot be written."""
+    message = f"no room for {readable_bytes(size)} of a temporary file in {folder or tempfile.gettempdir()}: "
+    return ResourceError(
+        message + (error.strerror or str(error)), "free some space, or choose another store with --store"
+    )

@@ -19,6 +19,9 @@ OWN_CGROUP = Path("/proc/self/cgroup")
 ASKED_LIMIT: ContextVar[str] = ContextVar("ASKED_LIMIT", default="auto")
 LEAST_SPACE, LEAST_TORCH_SPACE, SPACE_A_CORE = 896 << 20, 1920 << 20, 64 << 20  # 1 and 2 GiB on two cores
 SPACE_FOR_DATA = 256 << 20  # what the least leaves to data
+MAPPED_FROM = 32 << 20  # bytes of an array that lies in a file, as far as it may: scratch.py
+BLOCK_ENTRIES, LEAST_ENTRIES = 1 << 22, 1 << 16  # of the blocks of rows that large matrices are made of
+BYTES_AN_ENTRY = 256  # of the memory that may be used, for each entry of a block: a tenth of it or so is then taken
 SPACE_HINT = "raise `ulimit -v`, or lift it: --memory-limit or a control group bound the memory that is really used"
 MOST_SETTINGS = 1 << 20
 READING_HINT = "check that the file is what it should be"
@@ -138,6 +141,16 @@ def allowed_cores(environment: Mapping[str, str] = os.environ) -> int:
     affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     granted = _number(environment, "SLURM_CPUS_PER_TASK")
     return min(affinity, granted) if granted else affinity
+
+
+def block_entries(memory: int) -> int:
+    """How many entries a block of rows has at most, unless a single row has more, by the memory that may be used."""
+    return min(BLOCK_ENTRIES, max(LEAST_ENTRIES, memory // BYTES_AN_ENTRY))
+
+
+def private_bytes(*sizes: int) -> int:
+    """Of arrays of so many bytes, what those take that do not lie in files."""
+    return sum(size for size in sizes if size < MAPPED_FROM)
 
 
 def thread_count(asked: int | None, default: int) -> int:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from cgnn_cli.resources import private_bytes
+
 PAPER_RANK = 5
 PARTS_STEPS = 2  # of a series that knows what c is made of
 BLOCK_BYTES = 1 << 26  # of the blocks of rows that the series works on
@@ -69,7 +71,7 @@ def _svd_memory(size: WalkSize, config: Any) -> int:
     """The transposed Laplacian, two bases of Lanczos, and the vectors that are found, in six forms."""
     basis = max(2 * config.rank + 1, 20)
     cut = 2 if size.states > CACHED_STATES else 1  # a large matrix is copied in blocks of columns
-    return cut * 12 * size.steps + 8 * size.states * (2 * basis + 6 * config.rank)
+    return cut * private_bytes(8 * size.steps, 4 * size.steps) + 8 * size.states * (2 * basis + 6 * config.rank)
 
 
 def _exact_memory(size: WalkSize, config: Any) -> int:
@@ -90,8 +92,9 @@ def _series_memory(size: WalkSize, config: Any) -> int:
 
     sampled = dense_bytes(size.states) if config.tolerance is not None and dense_pays(size.states, 2 * SAMPLED) else 0
     blocks = min(_blocks_of_rows(size, config.step_count), size.memory)
-    lazy = 0 if size.waits else 2 * 12 * (size.steps + size.states)
-    series = lazy + max(112 * size.edges, (24 + 48) * size.edges + blocks) + 16 * size.edges + 80 * size.states
+    entries, edges = size.steps + size.states, size.edges if private_bytes(8 * size.edges) else 0  # large: in files
+    lazy = 0 if size.waits else 2 * private_bytes(8 * entries, 4 * entries)
+    series = lazy + max(112 * edges, (24 + 48) * edges + blocks) + 16 * edges + 80 * size.states
     return int(max(series, sampled))
 
 

@@ -114,3 +114,17 @@ def test_missing_peers_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         section = part_of_it(setting)
         assert "not installed" in section.text
         assert [line.cells[2:] for line in section.lines] == [("not installed", "not measured")]
+
+
+@pytest.mark.slow
+def test_graphs_that_outgrow_memory_write_finite_figures(tmp_path: Path) -> None:
+    page, kept = tmp_path / "page.md", tmp_path / "kept"
+    text = benchmark(page, "--scratch", str(kept), program="out_of_core.py")
+    assert not re.search(r"\b(nan|inf|None)\b", text)
+    goals = [line.split(" | ") for line in part(text, "goals").splitlines()[2:]]
+    assert [(row[0].strip("| "), row[3].strip("| ")) for row in goals] == [(n, "not measured") for n in ("8c", "8d")]
+    rows = [line.split(" | ") for line in part(text, "edges").splitlines() if line.startswith("| 2")]
+    assert [row[1] for row in rows] == ["import", "rewire", "dilap", "commute, svd", "commute, series"] * 2
+    assert all(FIGURE.search(cell) for row in rows for cell in row[2:]) and "a multiplication" in rows[-1][4]
+    assert sorted(path.name for path in kept.iterdir()) == ["2000.json", "20000.json"]  # and no graph or store
+    assert part(benchmark(page, "--scratch", str(kept), program="out_of_core.py"), "edges").splitlines()[2] in text

@@ -189,6 +189,8 @@ class Runner:
                 f"the {name} artifact {step.key[:12]} is not in the store {self.store.root}",
                 "name the store that has it with --store, or the file itself with another --input, or make it again",
             )
+        from cgnn_cli.scratch import lying_in
+
         self.store.check_writable(name)
         if name in self.forced:
             self.store.find(name, step.key)  # refuses what may not be replaced, before anything is computed
@@ -199,7 +201,8 @@ class Runner:
             if header := self.find(step):
                 return header, True
             try:
-                return self._compute(step, inputs, progress), False
+                with lying_in(self.store.root, memory_limit(self.compute.memory_limit)):
+                    return self._compute(step, inputs, progress), False
             except Exception as error:
                 if not lacks_memory(error) or on_device(error):
                     raise

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array, eye_array
 from scipy.sparse.linalg import LinearOperator, bicgstab, splu
 
-from cgnn_cli.numerics.csr import row_of_entries
+from cgnn_cli.numerics.csr import blocks_of_rows, chosen_rows, row_of_entries, rows_of
 from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.walk import Walk
 
@@ -28,9 +28,13 @@ def chain_states(walk: Walk, anchor: int) -> np.ndarray:
     matrix = walk.sparse
     candidate = np.diff(matrix.indptr) <= MOST_ENTRIES
     candidate[anchor] = False
-    rows, columns = row_of_entries(matrix), matrix.indices
-    inside = candidate[rows] & candidate[columns] & (rows != columns)
-    rows, columns = rows[inside], columns[inside]
+    found = []
+    for block in blocks_of_rows(matrix):
+        part = rows_of(matrix, block)
+        rows, columns = row_of_entries(part) + block.start, part.indices
+        inside = candidate[rows] & candidate[columns] & (rows != columns)
+        found.append((rows[inside], columns[inside]))
+    rows, columns = (np.concatenate(ends) for ends in zip(*found, strict=True))
     # Each neighbour once, whichever way the step goes.
     low, high = np.minimum(rows, columns).astype(np.int64), np.maximum(rows, columns)
     pairs = np.unique(low * walk.size + high)
@@ -64,7 +68,7 @@ class Censored:
     def __init__(self, walk: Walk, chain: np.ndarray) -> None:
         """Raises RuntimeError where the walk on the chain is so hard to leave that I - P_FF is singular."""
         self.chain, self.rest = np.flatnonzero(chain), np.flatnonzero(~chain)
-        from_chain, from_rest = walk.sparse[self.chain], walk.sparse[self.rest]
+        from_chain, from_rest = chosen_rows(walk.sparse, self.chain), chosen_rows(walk.sparse, self.rest)
         stay = eye_array(len(self.chain), format="csr") - from_chain[:, self.chain]
         self._factors = splu(
             csc_array(stay), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}

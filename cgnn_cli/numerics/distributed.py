@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.numerics.threads import RowBlocks, equal_rows, rows_of
+from cgnn_cli.numerics.csr import is_long, matrix_of, rows_of
+from cgnn_cli.numerics.threads import RowBlocks, equal_rows
 from cgnn_cli.ranks import leading
 
 Held = dict[int, Any]
@@ -33,7 +34,9 @@ def factor(matrix: csr_array, jobs: int | None = None) -> Factor | DistributedRo
 
 
 def _own_factor(rows: csr_array, jobs: int | None) -> Factor:
-    return rows if jobs is None else RowBlocks(rows, jobs)
+    if jobs is None:
+        return RowBlocks(rows, 1, cut=False) if is_long(rows) else rows
+    return RowBlocks(rows, jobs)
 
 
 class DistributedRows:
@@ -87,8 +90,8 @@ def _parts_of(matrix: csr_array) -> list[np.ndarray]:
 
 def hold_rows(held: Held, values: dict[str, Any], arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
     """In a rank: keep some rows of a matrix."""
-    shape = len(arrays[-1]) - 1, values["width"]
-    held[values["number"]] = _own_factor(csr_array(tuple(arrays), shape=shape), values["jobs"])
+    data, indices, indptr = arrays
+    held[values["number"]] = _own_factor(matrix_of(data, indices, indptr, values["width"]), values["jobs"])
     return ()
 
 

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from cgnn_cli import scratch
 from cgnn_cli.numerics.exact import fundamental_matrix
 from cgnn_cli.numerics.fundamental import Reversed
 from cgnn_cli.numerics.krylov import Operator, solve
@@ -45,7 +47,9 @@ def check_indirect(
 
     edges: those whose truth was asked for; checked: those whose solves came to the tolerance.
     """
-    usable = np.flatnonzero((source != target) & np.isfinite(parts.indirect))
+    usable = scratch.selected(
+        len(source), lambda part: (source[part] != target[part]) & np.isfinite(parts.indirect[part])
+    )
     if walk.size <= DENSE_STATES:
         chosen = sample(usable, PAIRS, seed=0)
         i, j, z = source[chosen], target[chosen], fundamental_matrix(walk, perron)
@@ -95,7 +99,7 @@ def _by_solves(
     iterations = int(min(max(work, LEAST_WORK), MOST_WORK) / (2 * walk.sparse.nnz + STATE_COST * walk.size + CALL_COST))
     steps: tuple[Operator, Operator] = walk, _Backwards(Reversed(walk.transposed, walk.jump), perron)
     for number, end in enumerate(ends):
-        own = usable[(source[usable] == end) | (target[usable] == end)]
+        own = usable[scratch.selected(len(usable), partial(_have_end, source, target, usable, end))]
         own = np.sort(random.choice(own, min(OF_AN_END, len(own)), replace=False))
         others = np.where(source[own] == end, target[own], source[own])
         truth = 2 - direct[own]
@@ -106,6 +110,11 @@ def _by_solves(
         yield own, truth
         if progress is not None:
             progress(number + 1, len(ends))
+
+
+def _have_end(source: np.ndarray, target: np.ndarray, usable: np.ndarray, end: int, part: slice) -> np.ndarray:
+    pairs = usable[part]
+    return np.asarray((source[pairs] == end) | (target[pairs] == end))
 
 
 def _column(step: Operator, perron: np.ndarray, end: int, most: int) -> tuple[np.ndarray, int]:

@@ -8,6 +8,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from cgnn_cli import scratch
+from cgnn_cli.numerics import csr
 from cgnn_cli.numerics.distributed import factor
 from cgnn_cli.numerics.threads import run_in_threads, slices
 
@@ -56,7 +58,7 @@ def truncated_svd(
     straight = factor(matrix, jobs) if isinstance(matrix, csr_array) else matrix
     transposed = straight
     if not symmetric:
-        transposed = factor(csr_array(matrix.T.tocsr()), jobs) if isinstance(matrix, csr_array) else matrix.H
+        transposed = factor(csr.transposed(matrix), jobs) if isinstance(matrix, csr_array) else matrix.H
 
     def forward(x: np.ndarray) -> np.ndarray:
         nonlocal products
@@ -195,7 +197,7 @@ def svd_times(
     root = np.sqrt(perron)[:, None]
     # R and C of a state lie side by side, as states are looked up at random.
     panel = np.hstack([factors.right * inverse / root, factors.left / root])
-    rank, scores = len(inverse), np.empty((3, len(source)))
+    rank, scores = len(inverse), scratch.empty((3, len(source)))
 
     def fill(pairs: slice) -> None:
         start, end = np.take(panel, source[pairs], axis=0), np.take(panel, target[pairs], axis=0)

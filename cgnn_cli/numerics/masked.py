@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import _sparsetools, csr_array
 
+from cgnn_cli.numerics.csr import chosen_rows, is_long
+
 
 @dataclass(frozen=True)
 class Pattern:
@@ -32,6 +34,10 @@ class Pattern:
 
 def product(left: csr_array, right: csr_array) -> csr_array:
     """left @ right; the entries of a row come in no particular order, but always in the same one."""
+    if is_long(right):  # of which the rows are taken that the block needs
+        needed, places = np.unique(left.indices, return_inverse=True)
+        left = csr_array((left.data, places, left.indptr), shape=(left.shape[0], len(needed)))
+        right = chosen_rows(right, needed)
     return _compiled_product(left, right) if COMPILED else left @ right
 
 

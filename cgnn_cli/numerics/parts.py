@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cgnn_cli import scratch
 from cgnn_cli.numerics.walk import Walk
 
 
@@ -28,4 +29,7 @@ class Parts:
 
 def direct_part(walk: Walk, perron: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     """P_ij/pi_j + P_ji/pi_i - 2 of pairs of different states."""
-    return walk.chances(source, target) / perron[target] + walk.chances(target, source) / perron[source] - 2
+    there, back = walk.chances(source, target), walk.chances(target, source)
+    return scratch.computed(
+        len(source), lambda part: there[part] / perron[target[part]] + back[part] / perron[source[part]] - 2
+    )

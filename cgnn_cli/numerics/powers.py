@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli import scratch
 from cgnn_cli.errors import StoppedEarly
 from cgnn_cli.numerics.blocks import row_blocks
-from cgnn_cli.numerics.csr import ones_on, row_of_entries
+from cgnn_cli.numerics.csr import blocks_of_rows, chosen_rows, ones_on, row_of_entries, rows_of, sums_over_ways
 from cgnn_cli.numerics.distributed import Held, WholeMatrix
 from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
 from cgnn_cli.numerics.threads import in_threads, slices
@@ -71,19 +72,18 @@ class Plan:
 def make_plan(matrix: csr_array, rows: np.ndarray, entries: np.ndarray, steps: int, earlier: int) -> Plan:
     """The cheapest way to at most `entries` entries of each row, and its cost; an upper bound beyond two steps."""
     size, lengths = matrix.shape[0], np.diff(matrix.indptr).astype(np.float64)
-    ones = ones_on(matrix)
     held, flops, dense_flops, dense_from, hubs = lengths[rows], 0.0, 0, steps + 1, np.zeros(0, np.int64)
     walks = lengths
     for power in range(2, steps + 1):
         # Walks of `power` steps bound the multiplications of a row; no row needs more than all entries of S.
-        walks = np.minimum(ones @ walks, matrix.nnz)
+        walks = np.minimum(sums_over_ways(matrix, walks), matrix.nnz)
         needed = walks[rows]
         if steps > 2 and matrix.nnz * len(rows) < DENSE_GAIN * needed.sum():
             dense_from = power
             dense_flops = int(matrix.nnz) * len(rows) * (steps + 1 - power)
             break
         if power == steps == 2:
-            hubs, saved, spent = _hubs(ones, rows, entries, lengths)
+            hubs, saved, spent = _hubs(matrix, rows, entries, lengths)
             flops += spent - saved
         flops += needed.sum()
         held = np.minimum(needed, size)
@@ -94,12 +94,13 @@ def make_plan(matrix: csr_array, rows: np.ndarray, entries: np.ndarray, steps: i
 
 
 def _hubs(
-    ones: csr_array, rows: np.ndarray, entries: np.ndarray, lengths: np.ndarray
+    matrix: csr_array, rows: np.ndarray, entries: np.ndarray, lengths: np.ndarray
 ) -> tuple[np.ndarray, float, float]:
     """Middle states that cost less as rank-one updates of the wanted entries, and what is saved and spent on them."""
-    totals = np.zeros((ones.shape[0], 2))
+    totals, reached = np.zeros((2, matrix.shape[0], 2))
     totals[rows, 0], totals[rows, 1] = 1, entries
-    reached = ones.T @ totals
+    for block in blocks_of_rows(matrix):
+        reached += ones_on(rows_of(matrix, block)).T @ totals[block]
     work, touched = reached[:, 0] * lengths, reached[:, 1]
     hubs = np.flatnonzero(work > np.maximum(LEAST_HUB, HUB_GAIN * touched))
     return hubs, float(work[hubs].sum()), float(touched[hubs].sum())
@@ -112,11 +113,12 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
     """
     jobs, size = jobs if plan.work >= PARALLEL_WORK else 1, leading.size()
     snapshot = watch.resume()
-    if snapshot is None:
+    if snapshot is None or "entries" not in snapshot.elements:  # 0.1.0 saved them otherwise
         # The values of an entry lie side by side, as entries are looked up at random.
-        kept, begin, number = np.zeros((wanted.entries, KEPT)).T, 0, 0
+        kept, begin, number = scratch.zeros((wanted.entries, KEPT)), 0, 0
     else:
-        kept = np.array(snapshot.elements["kept"], order="F")
+        kept = scratch.zeros((wanted.entries, KEPT))
+        kept[...] = snapshot.elements["entries"]
         begin, number = int(snapshot.values["row"]), int(snapshot.values["epoch"])
     dense = plan.dense_from <= plan.steps
     useful = max(DENSE_BLOCK, DENSE_ROWS * DENSE * walk.size) if dense else max(SPARSE_BLOCK, CLEARED * walk.size)
@@ -124,15 +126,15 @@ def kept_entries(walk: Walk, plan: Plan, wanted: Pattern, *, memory: int, jobs: 
     tasks = ((plan.part(start, stop), wanted.rows(start, stop)) for start, stop in blocks)
     with closing(_all_entries(walk.sparse, walk.transposed if dense else None, tasks, jobs)) as results:
         for (start, stop), found in zip(blocks, results, strict=True):
-            kept[:, wanted.indptr[start] : wanted.indptr[stop]] = found
+            kept[wanted.indptr[start] : wanted.indptr[stop]] = found.T
             number += 1
             watch.progress(stop, len(plan.rows), f"rows of {plan.steps} steps")
             stopped = watch.stop_requested() and stop < len(plan.rows)
             if stopped or watch.snapshot_due():
-                watch.save(Snapshot({"kept": kept}, {"epoch": number, "row": stop, "unit": "block"}))
+                watch.save(Snapshot({"entries": kept}, {"epoch": number, "row": stop, "unit": "block"}))
             if stopped:
                 raise StoppedEarly(f"stopped after {stop} of {len(plan.rows)} rows of the series; the state is saved")
-    return kept
+    return kept.T
 
 
 def _all_entries(
@@ -196,7 +198,7 @@ def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, 
         elif power == 2 and len(plan.hubs):
             values = _square_with_hubs(block, matrix, plan.hubs, wanted)
         else:
-            block = matrix[plan.rows] if power == 1 else product(block, matrix)
+            block = chosen_rows(matrix, plan.rows) if power == 1 else product(block, matrix)
             values = values_on(wanted, block)
         kept[0] += values
         if power == plan.steps:

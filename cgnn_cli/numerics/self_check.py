@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from cgnn_cli import scratch
 from cgnn_cli.numerics.elimination import eliminated_times, elimination_work
 from cgnn_cli.numerics.krylov import solve
 from cgnn_cli.numerics.verify import sample
@@ -40,7 +41,7 @@ def self_check(
     edges: chosen; checked: those whose solve came to the tolerance; products: made with P; residual: the largest that a
     solve ended at; slow: whether one took SLOW iterations.
     """
-    chosen = sample(np.flatnonzero(source != target), EDGES, seed=0)
+    chosen = sample(scratch.selected(len(source), lambda part: source[part] != target[part]), EDGES, seed=0)
     work = min(max(work, LEAST_WORK), MOST_WORK)
     figures: dict[str, Any] = {"edges": len(chosen), "checked": 0, "products": 0, "residual": 0.0, "slow": False}
     touched = np.unique([source[chosen], target[chosen]])

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from cgnn_cli.errors import ResourceError
+from cgnn_cli import scratch
+from cgnn_cli.numerics.csr import LARGEST_INDEX, by_rows, diagonal_rows, matrix_of, tally, transposed
 from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.masked import Pattern
 from cgnn_cli.numerics.powers import KEPT, Plan, kept_entries, make_plan
@@ -30,8 +31,7 @@ from cgnn_cli.watch import Watch
 LARGEST_SQUARED_RATIO = 0.9
 LARGEST_RATIO = 0.95
 LEAST_TAIL = 4  # steps for a tail of the indirect part
-NUMBER_BITS = 31  # pairs are numbered in so many bits
-LARGEST_NUMBER = (1 << NUMBER_BITS) - 1
+AHEAD, BEHIND, DIAGONAL = 1, 2, 4  # what a wanted entry is: of a pair, of one that is turned round, a return
 PAIRS_AT_A_TIME = 1 << 14  # whose lines stay in the cache
 
 
@@ -61,7 +61,7 @@ def plan_series(walk: Walk, steps: int, source: np.ndarray, target: np.ndarray) 
 
     Its cost is exact up to two steps, and an upper bound for more.
     """
-    entries = np.bincount(source, minlength=walk.size) + np.bincount(target, minlength=walk.size)
+    entries = tally(source, walk.size) + tally(target, walk.size)
     rows = np.flatnonzero(entries)
     return make_plan(walk.sparse, rows, entries[rows] + 1, steps, earlier_step(steps))
 
@@ -90,14 +90,14 @@ def series_times(
     threads, and after going on from a snapshot. `plan` is that of the same walk, steps and pairs, if it is known.
     """
     plan = plan or plan_series(walk, steps, source, target)
-    pairs = _Pairs.of(plan.rows, walk.size, source, target, jobs)
+    pairs = _Pairs.of(plan.rows, walk.size, source, target)
     kept = kept_entries(walk, plan, pairs.wanted, memory=memory, jobs=jobs, watch=watch or Watch())
     diagonal = np.zeros((walk.size, KEPT)).T
     diagonal[:, plan.rows] = kept[:, pairs.diagonal]
     jumps = _Jumps.of(walk, plan)
     tail = tail and steps >= 2
-    sums, added = np.empty((2, len(source))), np.empty((2, len(source) if tail else 0))
-    indirect = None if direct is None else np.empty(len(source))
+    sums, added = scratch.empty((2, len(source))), scratch.empty((2, len(source) if tail else 0))
+    indirect = None if direct is None else scratch.empty(len(source))
 
     def fill(part: slice) -> None:
         ahead, behind = source[part], target[part]
@@ -121,7 +121,8 @@ def series_times(
 
     run_in_threads(fill, slices(len(source), PAIRS_AT_A_TIME), jobs)
     tail_there, tail_back = added if tail else (None, None)
-    return Series(sums[0], sums[1], sums[0] + sums[1], steps, plan.flops, tail_there, tail_back, indirect)
+    times = scratch.computed(len(source), lambda part: sums[0, part] + sums[1, part])
+    return Series(sums[0], sums[1], times, steps, plan.flops, tail_there, tail_back, indirect)
 
 
 def _columns(lines: np.ndarray, numbers: np.ndarray) -> np.ndarray:
@@ -139,42 +140,65 @@ class _Pairs:
     diagonal: np.ndarray
 
     @staticmethod
-    def of(rows: np.ndarray, size: int, source: np.ndarray, target: np.ndarray, jobs: int) -> _Pairs:
-        if len(source) >= LARGEST_NUMBER:
-            raise ResourceError(f"the series takes fewer than {LARGEST_NUMBER:,} edges", "use --solver pi-only or svd")
+    def of(rows: np.ndarray, size: int, source: np.ndarray, target: np.ndarray) -> _Pairs:
         line = np.zeros(size, np.int64)
         line[rows] = np.arange(len(rows))
-        # Sparse matrices of numbers are added, so that each wanted entry tells which pairs it belongs to.
-        ahead = _numbered(line[source], line[target], len(rows))
-        behind = csr_array((ahead.data << NUMBER_BITS, ahead.indices, ahead.indptr), shape=ahead.shape).T.tocsr()
-        on_diagonal = np.arange(len(rows) + 1, dtype=ahead.indices.dtype)
-        marks = np.full(len(rows), 1 << 2 * NUMBER_BITS)
-        union = ahead + behind + csr_array((marks, on_diagonal[:-1], on_diagonal), shape=ahead.shape)
-        wanted = Pattern(union.indptr, np.take(rows.astype(union.indices.dtype), union.indices))
-        places = np.empty((2, len(source)), np.int64)
+        ahead = _numbered(scratch.gathered(line, source), scratch.gathered(line, target), len(rows))
+        behind = transposed(ahead)
+        union = by_rows(_wanted_rows, ahead, behind)
+        for part in scratch.parts(union.nnz):
+            union.indices[part] = rows[union.indices[part]]
+        ahead_places, behind_places = (
+            _places_of_pairs(union.data, kind, numbers.data) for kind, numbers in ((AHEAD, ahead), (BEHIND, behind))
+        )
+        wanted = Pattern(union.indptr, union.indices)
+        return _Pairs(wanted, ahead_places, behind_places, _places_of(union.data, DIAGONAL))
 
-        def locate(part: slice) -> None:
-            for place, shift in zip(places, (0, NUMBER_BITS), strict=True):
-                number = (union.data[part] >> shift) & LARGEST_NUMBER
-                entries = np.flatnonzero(number)
-                place[number[entries] - 1] = entries + part.start
 
-        run_in_threads(locate, slices(union.nnz, PAIRS_AT_A_TIME), jobs)
-        return _Pairs(wanted, places[0], places[1], np.flatnonzero(union.data >= marks[:1]))
+def _wanted_rows(rows: slice, ahead: csr_array, behind: csr_array) -> csr_array:
+    """What is wanted in some rows, and as what."""
+
+    def marked(matrix: csr_array, kind: int) -> csr_array:
+        return csr_array((np.full(matrix.nnz, kind, np.int8), matrix.indices, matrix.indptr), shape=matrix.shape)
+
+    diagonal = diagonal_rows(np.full(ahead.shape[0], DIAGONAL, np.int8), rows.start, ahead.shape[1])
+    return csr_array(marked(ahead, AHEAD) + marked(behind, BEHIND) + diagonal)
+
+
+def _places_of(marks: np.ndarray, kind: int) -> np.ndarray:
+    return scratch.selected(len(marks), lambda part: marks[part] & kind)
+
+
+def _places_of_pairs(marks: np.ndarray, kind: int, numbers: np.ndarray) -> np.ndarray:
+    """Where the entries of one kind are, by the numbers of their pairs, which come in the order of the entries."""
+    places, found = _places_of(marks, kind), scratch.empty(len(numbers), np.int64)
+    for part in scratch.parts(len(numbers)):
+        found[numbers[part]] = places[part]
+    return found
 
 
 def _numbered(start: np.ndarray, end: np.ndarray, count: int) -> csr_array:
-    """A matrix with the number of each pair, from 1, at its place."""
-    keys = start.astype(np.int64) * count + end
-    numbers = np.arange(1, len(keys) + 1)
-    if not (np.diff(keys) > 0).all():
-        numbers = np.argsort(keys, kind="stable") + 1
-        keys, end = keys[numbers - 1], end[numbers - 1]
-        if not np.diff(keys).all():
+    """A matrix with the number of each pair at its place."""
+    numbers = scratch.computed(len(start), lambda part: np.arange(part.start, part.stop), np.int64)
+    if not _are_sorted(start, end):
+        keys = start * count + end
+        numbers = np.argsort(keys, kind="stable")
+        if not np.diff(keys[numbers]).all():
             raise ValueError("a pair is given twice")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(start, minlength=count))])
-    integer = np.int32 if max(len(keys), count) <= LARGEST_NUMBER // 4 else np.int64
-    return csr_array((numbers, end.astype(integer), indptr.astype(integer)), shape=(count, count))
+        end = end[numbers]
+    indptr = np.concatenate([[0], np.cumsum(tally(start, count))])
+    columns = scratch.computed(len(end), lambda part: end[part], np.int32 if count <= LARGEST_INDEX else np.int64)
+    return matrix_of(numbers, columns, indptr, count)
+
+
+def _are_sorted(start: np.ndarray, end: np.ndarray) -> bool:
+    """Whether pairs come in the order of the entries of a matrix, none of them twice."""
+    for part in scratch.parts(len(start)):
+        one, other = slice(part.start, part.stop - (part.stop == len(start))), slice(part.start + 1, part.stop + 1)
+        grows = (start[one] < start[other]) | ((start[one] == start[other]) & (end[one] < end[other]))
+        if not grows.all():
+            return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from cgnn_cli.apart import ending_with_this_process
+from cgnn_cli.numerics import csr
+from cgnn_cli.numerics.blocks import row_blocks
+from cgnn_cli.numerics.csr import by_rows, rows_of
 from cgnn_cli.numerics.masked import add_product
 from cgnn_cli.ranks import leading
 
@@ -25,6 +28,7 @@ CACHED_STATES = 3 << 19  # whose values, 12 MiB of them, a shared cache holds
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+Part = tuple[slice, slice, csr_array]  # rows, columns, and the entries there
 
 
 with_one_blas_thread = threadpool_limits.wrap(limits=1, user_api="blas")  # bits that do not depend on the cores
@@ -88,38 +92,41 @@ def equal_rows(matrix: csr_array, count: int) -> list[slice]:
     return [slice(start, stop) for start, stop in pairwise(ends)]
 
 
-def rows_of(matrix: csr_array, rows: slice) -> csr_array:
-    """A range of rows, whose entries are not copied."""
-    indptr = matrix.indptr[rows.start : rows.stop + 1]
-    entries = slice(int(indptr[0]), int(indptr[-1]))
-    parts = (matrix.data[entries], matrix.indices[entries], indptr - indptr[0])
-    return csr_array(parts, shape=(rows.stop - rows.start, matrix.shape[1]))
+def in_reach(matrix: csr_array, rows: slice) -> list[slice]:
+    """A range of rows in ranges whose entries 32 bits can count."""
+    lengths = np.diff(matrix.indptr[: rows.stop + 1])
+    return [slice(start, stop) for start, stop in row_blocks(lengths, csr.LARGEST_INDEX, rows.start)]
 
 
 class RowBlocks:
     """A sparse matrix as blocks of rows of about as many entries each, whose products are made in threads.
 
     A large block is cut into blocks of columns too: the part of a vector that one reads at random stays in the cache.
+    These are copies, which lie where `scratch` puts large arrays.
     The terms of a row are added in one order all the same, so the bits are those of the whole matrix.
     """
 
-    def __init__(self, matrix: csr_array, jobs: int) -> None:
+    def __init__(self, matrix: csr_array, jobs: int, *, cut: bool = True) -> None:
         self.shape, self.jobs = matrix.shape, jobs if matrix.nnz >= WORTH_THREADS else 1
-        self.rows = equal_rows(matrix, self.jobs)
-        self.columns = list(slices(matrix.shape[1], CACHED_STATES))
+        columns = list(slices(matrix.shape[1], CACHED_STATES if cut else max(matrix.shape[1], 1)))
 
-        def cut(rows: slice) -> list[csr_array]:
+        def cut_out(rows: slice) -> list[Part]:
             block = rows_of(matrix, rows)
-            return [block[:, columns] for columns in self.columns] if len(self.columns) > 1 else [block]
+            if len(columns) == 1:
+                return [(rows, columns[0], block)]
+            return [(rows, part, by_rows(lambda _, some, part=part: some[:, part], block)) for part in columns]
 
-        self.blocks = list(in_threads(cut, self.rows, self.jobs))
+        self.blocks = [
+            [part for rows in in_reach(matrix, whole) for part in cut_out(rows)]
+            for whole in equal_rows(matrix, self.jobs)
+        ]
 
     def __matmul__(self, x: np.ndarray) -> np.ndarray:
         product = np.zeros((self.shape[0], *x.shape[1:]))
 
         def fill(number: int) -> None:
-            for columns, block in zip(self.columns, self.blocks[number], strict=True):
-                add_product(block, x[columns], product[self.rows[number]])
+            for rows, columns, block in self.blocks[number]:
+                add_product(block, x[columns], product[rows])
 
         run_in_threads(fill, range(self.jobs), self.jobs)
         return product

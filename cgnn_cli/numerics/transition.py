@@ -1,11 +1,20 @@
 """The random walk: transition matrix and digraph Laplacian."""
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator
 
 from cgnn_cli.errors import DataError
-from cgnn_cli.numerics.csr import canonical_csr, row_of_entries, without_self_loops
+from cgnn_cli.numerics.csr import (
+    blocks_of_rows,
+    by_rows,
+    canonical_csr,
+    diagonal_rows,
+    row_of_entries,
+    rows_of,
+    transposed,
+    without_self_loops,
+)
 from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.walk import Walk
 
@@ -16,16 +25,24 @@ def transition_matrix(adjacency: csr_array) -> csr_array:
     if (totals <= 0).any():
         node = int(np.argmax(totals <= 0))
         raise DataError(f"state {node} of the walk has no way out, so its transition probabilities are undefined")
-    shares = adjacency.data / totals[row_of_entries(adjacency)]
-    return canonical_csr(csr_array((shares, adjacency.indices, adjacency.indptr), shape=adjacency.shape))
+    return _shares(adjacency, totals)
+
+
+def _shares(adjacency: csr_array, totals: np.ndarray, gamma: float | None = None) -> csr_array:
+    """The entries of each row in shares of its total; with `gamma` so much of each."""
+
+    def shared(rows: slice, block: csr_array) -> csr_array:
+        shares = block.data / totals[rows][row_of_entries(block)]
+        shares = shares if gamma is None else gamma * shares
+        return canonical_csr(csr_array((shares, block.indices, block.indptr), shape=block.shape))
+
+    return by_rows(shared, adjacency)
 
 
 def teleporting_walk(adjacency: csr_array, gamma: float) -> Walk:
     """P = gamma D^-1 A + (1 - gamma) 1 1^T / N; a state without a way out always jumps."""
     totals = np.asarray(adjacency.sum(axis=1)).ravel()
-    shares = gamma * (adjacency.data / totals[row_of_entries(adjacency)])
-    sparse = canonical_csr(csr_array((shares, adjacency.indices, adjacency.indptr), shape=adjacency.shape))
-    return Walk(sparse, np.where(totals > 0, 1 - gamma, 1.0))
+    return Walk(_shares(adjacency, totals, gamma), np.where(totals > 0, 1 - gamma, 1.0))
 
 
 def escaping_walk(adjacency: csr_array, jump: np.ndarray) -> Walk:
@@ -33,7 +50,9 @@ def escaping_walk(adjacency: csr_array, jump: np.ndarray) -> Walk:
     sparse = transition_matrix(adjacency)
     if not jump.any():
         return Walk(sparse)
-    sparse.data *= (1 - jump)[row_of_entries(sparse)]
+    for rows in blocks_of_rows(sparse):
+        block = rows_of(sparse, rows)
+        block.data *= (1 - jump[rows])[row_of_entries(block)]
     return Walk(sparse, jump)
 
 
@@ -43,14 +62,22 @@ def incidence_laplacian(transition: csr_array) -> csr_array:
     Self-loops contribute nothing. Symmetric, and its rows sum to zero (Eq. 5 of the paper).
     """
     moves = without_self_loops(transition)
-    symmetric = canonical_csr(moves + moves.T)
+    return by_rows(_incidence_rows, moves, transposed(moves))
+
+
+def _incidence_rows(rows: slice, moves: csr_array, backward: csr_array) -> csr_array:
+    symmetric = canonical_csr(moves + backward)
     degree = np.asarray(symmetric.sum(axis=1)).ravel()
-    return canonical_csr(diags_array(degree, shape=symmetric.shape) - symmetric)
+    return canonical_csr(diagonal_rows(degree, rows.start, symmetric.shape[1]) - symmetric)
 
 
 def random_walk_laplacian(transition: csr_array) -> csr_array:
     """T = I - P, the form that the paper's proof uses."""
-    return canonical_csr(diags_array(np.ones(transition.shape[0])) - transition)
+
+    def rest(rows: slice, moves: csr_array) -> csr_array:
+        return canonical_csr(diagonal_rows(np.ones(moves.shape[0]), rows.start, moves.shape[1]) - moves)
+
+    return by_rows(rest, transition)
 
 
 def jumping_laplacian(sparse: csr_array, jump: np.ndarray, *, incidence: bool) -> LinearOperator:
@@ -62,14 +89,14 @@ def jumping_laplacian(sparse: csr_array, jump: np.ndarray, *, incidence: bool) -
     def right(x: np.ndarray) -> np.ndarray:
         return np.broadcast_to(np.einsum("n,n...->...", jump, x) / len(jump), x.shape)
 
-    transposed = sparse if incidence else csr_array(sparse.T.tocsr())
+    backwards = sparse if incidence else transposed(sparse)
 
     def forward(x: np.ndarray) -> np.ndarray:
         moved = multiply(sparse, x) - left(x)
         return moved - right(x) if incidence else moved
 
     def backward(x: np.ndarray) -> np.ndarray:
-        moved = multiply(transposed, x) - right(x)
+        moved = multiply(backwards, x) - right(x)
         return moved - left(x) if incidence else moved
 
     return LinearOperator(
@@ -84,4 +111,9 @@ def sparse_laplacian(walk: Walk, *, incidence: bool) -> csr_array:
     laplacian = incidence_laplacian(walk.sparse)
     if walk.jump is None:
         return laplacian
-    return canonical_csr(laplacian + diags_array(walk.jump + walk.jump.mean()))
+    added = walk.jump + walk.jump.mean()
+
+    def raised(rows: slice, part: csr_array) -> csr_array:
+        return canonical_csr(part + diagonal_rows(added[rows], rows.start, part.shape[1]))
+
+    return by_rows(raised, laplacian)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cgnn_cli import scratch
 from cgnn_cli.numerics.exact import ByGoal
 from cgnn_cli.numerics.pair_times import pair_times
 from cgnn_cli.numerics.series import earlier_step, tails
@@ -37,7 +38,10 @@ def verify(
 
     The exact times never come from a dense matrix, so that they check the solver that does use one.
     """
-    usable = np.flatnonzero((source != target) & ~np.isnan(there + back + times))
+    usable = scratch.selected(
+        len(source),
+        lambda part: (source[part] != target[part]) & ~np.isnan(there[part] + back[part] + times[part]),
+    )
     chosen = sample(usable, count, seed)
     exact = pair_times(walk, perron, source[chosen], target[chosen], dense=False, jobs=jobs, progress=progress)
     hitting = compare(np.concatenate([there[chosen], back[chosen]]), np.concatenate([exact.there, exact.back]))
@@ -110,7 +114,7 @@ def choose_steps(
     The error is a bound from a sample: its median would be too small half of the time. The partial sums of a sampled
     pair for all numbers of steps come from products with P alone.
     """
-    usable = np.flatnonzero(source != target)
+    usable = scratch.selected(len(source), lambda part: source[part] != target[part])
     chosen = sample(usable, count, seed)
     if not len(chosen):
         return Choice(0, 0.0, np.zeros(1), 0, 0.0)

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
+from cgnn_cli import scratch
+from cgnn_cli.numerics.csr import by_rows, diagonal_of, diagonal_rows, entries_at, transposed
 from cgnn_cli.numerics.distributed import multiply
 
 
@@ -29,7 +31,7 @@ class Walk:
     @cached_property
     def transposed(self) -> csr_array:
         """S^T as CSR."""
-        return csr_array(self.sparse.T.tocsr())
+        return transposed(self.sparse)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """P x, for a vector or the columns of a matrix."""
@@ -47,20 +49,24 @@ class Walk:
 
     def diagonal(self) -> np.ndarray:
         """P_ii."""
-        diagonal = self.sparse.diagonal()
+        diagonal = diagonal_of(self.sparse)
         return diagonal if self.jump is None else diagonal + self.jump / self.size
 
     def chances(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         """P_ij of some pairs."""
-        if not len(source):
-            return np.zeros(0)  # scipy makes a matrix of none
-        steps = np.asarray(self.sparse[source, target], dtype=np.float64).ravel()
-        return steps if self.jump is None else steps + self.jump[source] / self.size
+        steps = entries_at(self.sparse, source, target)
+        if self.jump is not None:
+            for part in scratch.parts(len(source)):
+                steps[part] += self.jump[source[part]] / self.size
+        return steps
 
     def lazy(self) -> Walk:
         """The walk that waits with probability 1/2 before each step: the same Perron vector, twice the times."""
-        waiting = csr_array(eye_array(self.size, format="csr"))
-        return Walk(csr_array((self.sparse + waiting) / 2), None if self.jump is None else self.jump / 2)
+
+        def waiting(rows: slice, moves: csr_array) -> csr_array:
+            return csr_array((moves + diagonal_rows(np.ones(moves.shape[0]), rows.start, self.size)) / 2)
+
+        return Walk(by_rows(waiting, self.sparse), None if self.jump is None else self.jump / 2)
 
     def to_dense(self) -> np.ndarray:
         """P as an array, for small walks."""

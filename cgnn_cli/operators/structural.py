@@ -1,10 +1,20 @@
 """Structural features for graphs that come without any: how a node lies in the graph, and nothing else."""
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 
+from cgnn_cli import scratch
 from cgnn_cli.numerics.blocks import row_blocks
-from cgnn_cli.numerics.csr import canonical_csr
+from cgnn_cli.numerics.csr import (
+    blocks_of_rows,
+    by_rows,
+    canonical_csr,
+    count_columns,
+    diagonal_rows,
+    rows_of,
+    sums_over_ways,
+    transposed,
+)
 from cgnn_cli.numerics.distributed import multiply
 from cgnn_cli.numerics.threads import in_threads
 from cgnn_cli.resources import allowed_cores
@@ -28,21 +38,22 @@ def structural_features(adjacency: csr_array) -> np.ndarray:
     """
     adjacency = canonical_csr(adjacency)
     out_degree = np.diff(adjacency.indptr)
-    in_degree = np.bincount(adjacency.indices, minlength=adjacency.shape[0])
-    steps = _steps(adjacency)
-    walk = canonical_csr(steps + diags_array((out_degree == 0).astype(np.float64)))
+    in_degree = count_columns(adjacency)
+    steps = by_rows(_steps, adjacency)
+    walk = by_rows(_with_loops_at_sinks, steps)
     columns = (np.log1p(in_degree), np.log1p(out_degree), pagerank(steps), *return_probabilities(walk))
     return np.column_stack([_standardise(column) for column in columns])
 
 
 def work_bytes(adjacency: csr_array) -> int:
-    """The bytes of the blocks of P^2 both ways that are there at a time, and of a few arrays over the edges."""
-    products = _products(adjacency, canonical_csr(csr_array(adjacency.T))).sum()
-    blocks = min(int(products), BLOCK_PRODUCTS * min(allowed_cores(), MOST_THREADS)) if products <= MOST_PRODUCTS else 0
-    return 16 * blocks + 60 * int(adjacency.nnz) + 200 * adjacency.shape[0]
+    """The bytes of the blocks of P^2 both ways that are there at a time, and of a few arrays over a block of edges."""
+    out_degree, in_degree = np.diff(adjacency.indptr).astype(np.float64), count_columns(adjacency)
+    products = 2 * int(out_degree @ in_degree)  # at each node every way in meets every way out, seen from both ends
+    blocks = min(products, BLOCK_PRODUCTS * min(allowed_cores(), MOST_THREADS)) if products <= MOST_PRODUCTS else 0
+    return 16 * blocks + 60 * min(int(adjacency.nnz), scratch.block_entries()) + 200 * adjacency.shape[0]
 
 
-def _steps(adjacency: csr_array) -> csr_array:
+def _steps(_: slice, adjacency: csr_array) -> csr_array:
     """The transition matrix, with empty rows at sinks. Rows are scaled by their maximum first, against overflow."""
     steps = adjacency.copy()
     for reduce in (np.maximum, np.add):
@@ -52,6 +63,11 @@ def _steps(adjacency: csr_array) -> csr_array:
     return steps
 
 
+def _with_loops_at_sinks(rows: slice, steps: csr_array) -> csr_array:
+    loops = (np.diff(steps.indptr) == 0).astype(np.float64)
+    return canonical_csr(steps + diagonal_rows(loops, rows.start, steps.shape[1]))
+
+
 def pagerank(steps: csr_array) -> np.ndarray:
     """PageRank of a transition matrix whose empty rows are dangling: the walk jumps from them anywhere.
 
@@ -59,7 +75,7 @@ def pagerank(steps: csr_array) -> np.ndarray:
     """
     count = steps.shape[0]
     dangling = np.diff(steps.indptr) == 0
-    backward = csr_array(steps.T)
+    backward = transposed(steps)
     rank = np.full(count, 1 / count)
     for _ in range(PAGERANK_ITERATIONS):
         previous = rank
@@ -74,11 +90,11 @@ def return_probabilities(walk: csr_array) -> tuple[np.ndarray, ...]:
 
     That of P^2 alone where the others take more than MOST_PRODUCTS multiplications.
     """
-    backward = canonical_csr(csr_array(walk.T))
-    two = _row_dots(walk, backward)
+    backward = transposed(walk)
+    two = [_row_dots(rows_of(walk, rows), rows_of(backward, rows)) for rows in blocks_of_rows(walk, backward)]
     products = _products(walk, backward)
     if products.sum() > MOST_PRODUCTS:
-        return (two,)
+        return (np.concatenate(two),)
 
     def diagonals(block: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         part = slice(*block)
@@ -87,7 +103,7 @@ def return_probabilities(walk: csr_array) -> tuple[np.ndarray, ...]:
 
     blocks, jobs = row_blocks(products, BLOCK_PRODUCTS), min(allowed_cores(), MOST_THREADS)
     three, four = zip(*in_threads(diagonals, blocks, jobs), strict=True)
-    return two, np.concatenate(three), np.concatenate(four)
+    return np.concatenate(two), np.concatenate(three), np.concatenate(four)
 
 
 def _row_dots(left: csr_array, right: csr_array) -> np.ndarray:
@@ -96,8 +112,7 @@ def _row_dots(left: csr_array, right: csr_array) -> np.ndarray:
 
 def _products(walk: csr_array, backward: csr_array) -> np.ndarray:
     """The multiplications that each row of P^2 takes, both ways."""
-    ones = [csr_array((np.ones(each.nnz), each.indices, each.indptr), shape=each.shape) for each in (walk, backward)]
-    forth, back = (pattern @ np.diff(pattern.indptr).astype(np.float64) for pattern in ones)
+    forth, back = (sums_over_ways(each, np.diff(each.indptr).astype(np.float64)) for each in (walk, backward))
     return forth + back
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from cgnn_cli import scratch
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import ResourceError
 from cgnn_cli.numerics.parts import Parts, direct_part
@@ -54,8 +55,9 @@ def solve(pairs: Pairs, config: CommuteConfig, allowance: Allowance) -> Solution
     figures |= {"steps": found.steps, "tail": found.tail, "lazy": pairs.is_lazy, "multiplications": found.flops}
     there, back, times = pairs.in_steps(found.there, found.back)
     parts = None
-    if direct is not None and found.indirect is not None:
-        parts = Parts(times + direct + found.indirect, direct, found.indirect)
+    if direct is not None and (indirect := found.indirect) is not None:
+        popularity = scratch.computed(len(times), lambda part: times[part] + direct[part] + indirect[part])
+        parts = Parts(popularity, direct, indirect)
     return Solution(there, back, times, figures, notes, work=series_work(pairs, plan), parts=parts)
 
 

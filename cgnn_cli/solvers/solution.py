@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from cgnn_cli import scratch
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.errors import NumericalError, StoppedEarly
 from cgnn_cli.graph import Dilap
+from cgnn_cli.numerics.csr import diagonal_of
 from cgnn_cli.numerics.indirect_check import LEAST_WORK, check_indirect
 from cgnn_cli.numerics.parts import Parts
 from cgnn_cli.numerics.self_check import TOLERANCE, self_check
@@ -43,7 +45,7 @@ class Pairs:
     @cached_property
     def is_lazy(self) -> bool:
         """Whether the steps of the walk are summed for the lazy walk: one that need not wait anywhere may alternate."""
-        return not (self.dilap.transition.diagonal() > 0).all()
+        return not (diagonal_of(self.dilap.transition) > 0).all()
 
     @cached_property
     def stepping(self) -> tuple[Walk, np.ndarray, np.ndarray, np.ndarray]:
@@ -52,16 +54,21 @@ class Pairs:
         return walk.lazy() if self.is_lazy else walk, perron, source, target
 
     def in_steps(self, there: np.ndarray, back: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Times of `stepping` as those of the walk; c is never below the time between two visits of either state."""
-        pace = 0.5 if self.is_lazy else 1.0
-        there, back = pace * there, pace * back
-        times = there + back
-        floor = 1 / np.minimum(self.dilap.perron[self.source], self.dilap.perron[self.target])
-        low = np.flatnonzero(times < floor)
-        positive = (there[low] > 0) & (back[low] > 0)
-        share = np.divide(there[low], times[low], out=np.full(len(low), 0.5), where=positive)
-        there[low], back[low] = share * floor[low], (1 - share) * floor[low]
-        return there, back, there + back
+        """Times of `stepping` as those of the walk, in their place, and their sum.
+
+        c is never below the time between two visits of either state.
+        """
+        pace, perron, times = 0.5 if self.is_lazy else 1.0, self.dilap.perron, scratch.empty(len(there))
+        for part in scratch.parts(len(there)):
+            forth, again = pace * there[part], pace * back[part]
+            total = forth + again
+            floor = 1 / np.minimum(perron[self.source[part]], perron[self.target[part]])
+            low = np.flatnonzero(total < floor)
+            positive = (forth[low] > 0) & (again[low] > 0)
+            share = np.divide(forth[low], total[low], out=np.full(len(low), 0.5), where=positive)
+            forth[low], again[low] = share * floor[low], (1 - share) * floor[low]
+            there[part], back[part], times[part] = forth, again, forth + again
+        return there, back, times
 
 
 @dataclass(frozen=True)
@@ -186,9 +193,13 @@ def _check_parts(
 QUANTILES = {"minimum": 0.0, "p05": 0.05, "median": 0.5, "p95": 0.95, "maximum": 1.0}
 
 
-def quantiles(values: np.ndarray) -> dict[str, float]:
-    """Some quantiles, by name; nothing of nothing."""
-    if not len(values):
+def quantiles(*arrays: np.ndarray) -> dict[str, float]:
+    """Some quantiles of all values, by name; nothing of nothing."""
+    values, before = scratch.empty(sum(map(len, arrays))), 0
+    for array in arrays:
+        values[before : before + len(array)] = array
+        before += len(array)
+    if not before:
         return {}
-    found = np.quantile(values, list(QUANTILES.values()))
+    found = np.quantile(values, list(QUANTILES.values()), overwrite_input=True)
     return {name: float(value) for name, value in zip(QUANTILES, found, strict=True)}

@@ -3,10 +3,11 @@
 import numpy as np
 from scipy.sparse import csr_array
 
+from cgnn_cli import scratch
 from cgnn_cli.configs import CLOSENESS, CommuteConfig
 from cgnn_cli.graph import CommuteTimes, Dilap, Graph
 from cgnn_cli.numerics.common_neighbours import neighbour_cosines
-from cgnn_cli.numerics.csr import row_of_entries
+from cgnn_cli.numerics.csr import row_of_entries, tally
 from cgnn_cli.numerics.proximity import (
     closeness_weights,
     effective_neighbours,
@@ -24,23 +25,21 @@ def commute(
     """Times and weights for each edge of the graph; edges outside the walk get NaN and weight 0."""
     config = config or CommuteConfig()
     edges = graph.edges
-    source, target = row_of_entries(edges), edges.indices
+    source, target, length = row_of_entries(edges), edges.indices, int(edges.nnz)
     state = dilap.state_of_nodes(graph.node_count)
-    covered = (state[source] >= 0) & (state[target] >= 0)
+    covered = scratch.computed(length, lambda part: (state[source[part]] >= 0) & (state[target[part]] >= 0), bool)
     cosines = neighbour_cosines(edges) if config.proximity == "neighbours" else None
-    pairs = Pairs(dilap, state[source[covered]], state[target[covered]])
-    solved = solve_pairs(pairs, config, allowance or Allowance())
+    start, end = (scratch.gathered(state, scratch.compressed(ends, covered)) for ends in (source, target))
+    solved = solve_pairs(Pairs(dilap, start, end), config, allowance or Allowance())
     hitting, hitting_back, times = (_on_edges(part, covered) for part in (solved.there, solved.back, solved.times))
     error = None if solved.error is None else _on_edges(solved.error, covered)
     parts = {} if solved.parts is None else vars(solved.parts)
 
-    inverse_perron = np.full(graph.node_count, np.nan)
-    inverse_perron[dilap.nodes] = 1 / dilap.perron
-    baseline = inverse_perron[source] + inverse_perron[target]
-    rarer = np.maximum(inverse_perron[source], inverse_perron[target])[covered]  # a lower bound of c
-    far = int((rarer > FAR).sum())
-    warnings = solved.warnings + _far_edges(far, len(rarer), dilap)
-    weighed = _weighed_by(config, solved, baseline[covered]) if cosines is None else cosines[covered]
+    returns = 1 / dilap.perron  # steps between two visits, the longer of which is a lower bound of c
+    far = scratch.count(len(start), lambda part: np.maximum(returns[start[part]], returns[end[part]]) > FAR)
+    warnings = solved.warnings + _far_edges(far, len(start), dilap)
+    ratio = scratch.computed(len(start), lambda part: solved.times[part] / (returns[start[part]] + returns[end[part]]))
+    weighed = _weighed_by(config, solved, ratio) if cosines is None else scratch.compressed(cosines, covered)
     weight_out, weight_in = edge_weights(edges, covered, weighed, config)
 
     return CommuteTimes(
@@ -55,15 +54,15 @@ def commute(
         **{name: _on_edges(values, covered) for name, values in parts.items()},
         summary={
             "proximity": config.proximity,
-            "edges": int(edges.nnz),
-            "edges_without_value": int((~covered).sum()),
-            "negative_hitting": int((solved.there < 0).sum() + (solved.back < 0).sum()),
-            "negative_commute": int((solved.times < 0).sum()),
+            "edges": length,
+            "edges_without_value": length - len(start),
+            "negative_hitting": _negative(solved.there) + _negative(solved.back),
+            "negative_commute": _negative(solved.times),
             "edges_beyond_1e9": far,
-            "share_beyond_1e9": far / max(len(rarer), 1),
+            "share_beyond_1e9": far / max(len(start), 1),
             "commute": quantiles(solved.times),
-            "hitting": quantiles(np.concatenate([solved.there, solved.back])),
-            "ratio": quantiles(times[covered] / baseline[covered]),
+            "hitting": quantiles(solved.there, solved.back),
+            "ratio": quantiles(ratio),
             "effective_neighbours_out": _effective(weight_out, source, graph.node_count),
             "effective_neighbours_in": _effective(weight_in, target, graph.node_count),
             **solved.figures,
@@ -77,17 +76,28 @@ def edge_weights(
     edges: csr_array, covered: np.ndarray, weighed: np.ndarray, config: CommuteConfig
 ) -> tuple[np.ndarray, np.ndarray]:
     """The weight of each edge in its source's row and in its target's, from a figure of each covered one; else 0."""
-    weight_out, weight_in = np.zeros(edges.nnz), np.zeros(edges.nnz)
-    for weights, rows in ((weight_out, row_of_entries(edges)), (weight_in, edges.indices)):
-        weights[covered] = _weights(weighed, rows[covered], edges.shape[0], config)
-    return weight_out, weight_in
+    found = []
+    for rows in (row_of_entries(edges), edges.indices):
+        weights = _weights(weighed, scratch.compressed(rows, covered), edges.shape[0], config)
+        found.append(_on_edges(weights, covered, 0.0))
+    return found[0], found[1]
 
 
-def _on_edges(values: np.ndarray, covered: np.ndarray) -> np.ndarray:
+def _on_edges(values: np.ndarray, covered: np.ndarray, otherwise: float = np.nan) -> np.ndarray:
     """Values of the edges that are covered, NaN on the others."""
-    found = np.full(len(covered), np.nan)
-    found[covered] = values
+    if len(values) == len(covered):
+        return values
+    found, before = scratch.empty(len(covered)), 0
+    for part in scratch.parts(len(covered)):
+        here = covered[part]
+        place = slice(before, before := before + int(np.count_nonzero(here)))
+        found[part] = otherwise
+        found[part][here] = values[place]
     return found
+
+
+def _negative(values: np.ndarray) -> int:
+    return scratch.count(len(values), lambda part: values[part] < 0)
 
 
 def _far_edges(count: int, edges: int, dilap: Dilap) -> list[str]:
@@ -103,18 +113,19 @@ def _far_edges(count: int, edges: int, dilap: Dilap) -> list[str]:
     ]
 
 
-def _weighed_by(config: CommuteConfig, solved: Solution, baseline: np.ndarray) -> np.ndarray:
+def _weighed_by(config: CommuteConfig, solved: Solution, ratio: np.ndarray) -> np.ndarray:
     """What the weight of each covered edge is made from."""
     if config.proximity == "affinity":
         assert solved.parts is not None
-        return np.nan_to_num(solved.parts.indirect, nan=0.0)
-    return solved.times / baseline if config.proximity == "ratio" else solved.times
+        indirect = solved.parts.indirect
+        return scratch.computed(len(indirect), lambda part: np.nan_to_num(indirect[part], nan=0.0))
+    return ratio if config.proximity == "ratio" else solved.times
 
 
 def _weights(values: np.ndarray, rows: np.ndarray, row_count: int, config: CommuteConfig) -> np.ndarray:
     """Row-max-normalised proximity of each edge within its row."""
     if config.proximity == "none":
-        return np.ones(len(values))
+        return scratch.computed(len(values), lambda _: 1.0)
     if config.proximity in CLOSENESS:
         return closeness_weights(values, rows, row_count)
     scale = config.scale_value()
@@ -125,7 +136,7 @@ def _weights(values: np.ndarray, rows: np.ndarray, row_count: int, config: Commu
 
 def _effective(weights: np.ndarray, rows: np.ndarray, row_count: int) -> dict[str, float]:
     """Mean effective neighbours against the mean number of neighbours, over nodes that have any."""
-    degree = np.bincount(rows, minlength=row_count)
+    degree = tally(rows, row_count)
     if not degree.any():
         return {}
     effective = effective_neighbours(weights, rows, row_count)[degree > 0]

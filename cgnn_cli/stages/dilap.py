@@ -4,7 +4,7 @@ import numpy as np
 
 from cgnn_cli.configs import DilapConfig
 from cgnn_cli.graph import Dilap, Rewired
-from cgnn_cli.numerics.csr import is_symmetric
+from cgnn_cli.numerics.csr import diagonal_of, is_symmetric
 from cgnn_cli.numerics.perron import perron_vector
 from cgnn_cli.numerics.transition import escaping_walk, sparse_laplacian, teleporting_walk, transition_matrix
 from cgnn_cli.numerics.walk import Walk
@@ -55,7 +55,7 @@ def _pace(walk: Walk, perron: np.ndarray, rewired: Rewired) -> dict[str, float |
 
     A commute is a cycle, of which the share pi_k (1 - S_kk) leaves k otherwise: without self-loops those are all.
     """
-    moving = 1 - float(perron @ walk.sparse.diagonal())
+    moving = 1 - float(perron @ diagonal_of(walk.sparse))
     found: dict[str, float | None] = {"self_loop_factor": 1 / moving if moving > 0 else None}
     if walk.jump is not None or rewired.jump is not None:
         found["jump_rate"] = 0.0 if walk.jump is None else float(perron @ walk.jump)

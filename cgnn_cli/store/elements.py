@@ -91,7 +91,11 @@ def _collect(element: Any) -> Any:
     if set(element) == {*CSR_PARTS, "shape"}:
         from scipy.sparse import csr_array
 
-        parts = tuple(element[part] for part in CSR_PARTS)
+        data, indices, indptr = parts = tuple(element[part] for part in CSR_PARTS)
+        if indices.dtype == np.int32 and indptr.dtype == np.int64:  # of more than 2^31 entries
+            from cgnn_cli.numerics.csr import matrix_of
+
+            return matrix_of(data, indices, indptr, int(element["shape"][1]))
         return csr_array(parts, shape=tuple(int(n) for n in element["shape"]))
     if set(element) == set(PACKED_PARTS):
         return _unpack(*(element[part] for part in PACKED_PARTS))

@@ -145,5 +145,5 @@ def powers_of(walk: Walk, steps: int, jobs: int) -> np.ndarray:
     """The kept entries of the powers, in blocks of a few rows."""
     source, target = all_pairs(walk.size)
     plan = plan_series(walk, steps, source, target)
-    wanted = _Pairs.of(plan.rows, walk.size, source, target, 1).wanted
+    wanted = _Pairs.of(plan.rows, walk.size, source, target).wanted
     return kept_entries(walk, plan, wanted, memory=10_000, jobs=jobs, watch=Watch())

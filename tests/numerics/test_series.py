@@ -181,7 +181,7 @@ def test_goes_on_from_a_snapshot_with_other_blocks(steps: int) -> None:
     assert same_bits(series_times(walk, perron, *pairs, steps, memory=PLENTY, watch=second), whole)
     assert second.fractions[-1] == 1
     # What was done before is taken over, not made again.
-    first.snapshot.elements["kept"][0, 0] += 1
+    first.snapshot.elements["entries"][0, 0] += 1
     changed = series_times(walk, perron, *pairs, steps, memory=PLENTY, watch=Interrupted(1000, first.snapshot))
     assert not same_bits(changed, whole)
 
