@@ -37,7 +37,7 @@ def selected(database: Database, query: str) -> Iterator[tuple[list[str], Iterat
         if not result.returns_rows:
             raise UsageError("the query has no rows to give", "write select ...")
         names = list(result.keys())
-        yield names, (_batch(rows, names) for rows in result.partitions())
+        yield names, (_batch(rows, names) for rows in result.partitions(BATCH_ROWS))
 
 
 def _batch(rows: Sequence[Sequence[Any]], names: list[str]) -> Any:

@@ -133,7 +133,7 @@ def test_no_function_is_long(path: Path) -> None:
 
 
 def test_the_package_stays_small() -> None:
-    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES) <= 39_000
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES) <= 45_000
 
 
 def test_stages_and_numerics_touch_no_files() -> None:

@@ -82,7 +82,7 @@ def test_exp_takes_negative_scores() -> None:
 
 def test_row_mean_and_median_scales() -> None:
     times = np.array([1.0, 2.0, 6.0, 10.0, 30.0, 7.0])
-    np.testing.assert_allclose(row_scale(times, ROWS, ROW_COUNT, "row-mean")[ROWS], [3, 3, 3, 20, 20, 7])
+    np.testing.assert_allclose(np.asarray(row_scale(times, ROWS, ROW_COUNT, "row-mean"))[ROWS], [3, 3, 3, 20, 20, 7])
     assert row_scale(times, ROWS, ROW_COUNT, "median") == 6.5
     assert row_scale(times, ROWS, ROW_COUNT, 4.0) == 4.0
     expected = np.exp(-np.array([0, 1 / 3, 5 / 3, 0, 1, 0]))

@@ -76,7 +76,8 @@ def assert_same(found: StageData, expected: StageData, *, long: bool = False) ->
 def test_rewiring_and_walk_in_blocks(tmp_path: Path, kind: str, method: Any, walk: Any) -> None:
     graph, config = skewed_graph(kind, weighted=walk == "symmetric"), RewireConfig(method=method, walk=walk)
     whole = rewire(graph, config)
-    walks = {form: dilap(whole, DilapConfig(form=form)) for form in ("incidence", "random-walk")}
+    forms: tuple[Any, ...] = ("incidence", "random-walk")
+    walks = {form: dilap(whole, DilapConfig(form=form)) for form in forms}
     for long in (False, True):
         with in_blocks(tmp_path, long=long):
             if long and method in ("escape", "none"):  # whose components nobody finds in so many edges
