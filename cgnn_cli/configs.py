@@ -410,7 +410,7 @@ class TrainConfig(StageConfig):
     branch_dropout: float = option(0.5, "Dropout in the branch.", minimum=0, maximum=0.99)
 
     def __init_subclass__(cls) -> None:
-        """Every subclass is a frozen dataclass; what follows is written out once, as to generate it for each takes long."""
+        """Every subclass is a frozen dataclass. To generate for each what stands below took a tenth of the start."""
         dataclass(frozen=True, eq=False, repr=False)(cls)
 
     def __eq__(self, other: object) -> bool:

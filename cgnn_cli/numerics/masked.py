@@ -1,7 +1,7 @@
 """Sparse products: of which only the entries on a given pattern are wanted, or that are added to something.
 
-The compiled loops of compiled.pyx do no work for what is not wanted. Where they were not built, scipy's products give the
-same numbers, bit for bit: it is the order of terms that decides, and both take scipy's.
+The compiled loops of compiled.pyx do no work for what is not wanted. Where they were not built, scipy's products give
+the same numbers, bit for bit: it is the order of terms that decides, and both take scipy's.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _keys(matrix: csr_array) -> np.ndarray:
 
 
 def _alike(integers: tuple[np.ndarray, ...], *matrices: csr_array) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Arrays of integers, and pointers, columns and values of matrices, as the loops take them: integers of one type."""
+    """Arrays of integers, and pointers, columns and values of matrices, with all integers of one type."""
     parts = [(matrix.indptr, matrix.indices) for matrix in matrices]
     narrow = all(array.dtype == np.int32 for array in (*integers, *(array for pair in parts for array in pair)))
     integer = np.int32 if narrow else np.int64
