@@ -1,5 +1,6 @@
 """The `cgnn` command, and `python -m cgnn_cli`: signals are handled before anything heavy is imported."""
 
+import gc
 import os
 import sys
 from typing import NoReturn
@@ -18,9 +19,11 @@ def main() -> NoReturn:
         code = follow()
         STOPPER.leave(code)
         os._exit(code)  # at once, also where it is still at work for a rank that is lost
+    gc.disable()  # what is imported stays: to look through it for garbage again and again takes a while
     from cgnn_cli.commands.main import call
     from cgnn_cli.ranks.leading import lead, leave
 
+    gc.enable()
     code = call(lead)
     STOPPER.leave(code)
     leave(code)

@@ -47,7 +47,7 @@ except BaseException as error:
 """
 CALLED = command_line._called
 BUILT: dict[tuple[str, ...], Any] = {}
-LATE = ("torch", "h5py", "filelock", "psutil", "typer._adapters")  # which commands import when they need them
+LATE = ("torch", "h5py", "filelock", "psutil")  # which commands import when they need them
 LARGEST = 1 << 18
 HELD = {signal.SIGINT, signal.SIGTERM, signal.SIGUSR1}  # in the moment of a fork, whose hooks lose exceptions
 
@@ -214,12 +214,9 @@ def serve(channel_number: int) -> str:
 
 
 def prepare() -> None:
-    """Do once what each process would do again: build its command and options, read versions and the revision."""
+    """Do once what each process would do again: build its command, read versions and the revision."""
     for name in names_of(command_line.app):
-        group = built([name]).commands[name]
-        for command in getattr(group, "commands", {"": group}).values():
-            for option in command.params:
-                option.get_runtime_param()
+        built([name])
     command_line._called = built
     library_versions()
     source_revision()

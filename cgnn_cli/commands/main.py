@@ -132,11 +132,11 @@ for group in GROUPS:
 
 
 def _called(arguments: list[str]) -> typer.Typer:
-    """The application with the one command that is called: to build all of them takes as long as a cache hit."""
+    """The application with the one command that is called, or none: to build all takes as long as a cache hit."""
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     commands = [entry for entry in app.registered_commands if entry.name == name]
     groups = [entry for entry in app.registered_groups if entry.name == name]
-    if not (commands or groups) or "_CGNN_COMPLETE" in os.environ:
+    if (name and not (commands or groups)) or "_CGNN_COMPLETE" in os.environ:
         return app
     alone = copy.copy(app)
     alone.registered_commands, alone.registered_groups = commands, groups

@@ -20,7 +20,7 @@ from cgnn_cli.errors import StoppedEarly
 from cgnn_cli.numerics.blocks import row_blocks
 from cgnn_cli.numerics.csr import blocks_of_rows, chosen_rows, ones_on, row_of_entries, rows_of, sums_over_ways
 from cgnn_cli.numerics.distributed import Held, WholeMatrix
-from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
+from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, product_on, values_on
 from cgnn_cli.numerics.threads import in_threads, slices
 from cgnn_cli.numerics.walk import Walk
 from cgnn_cli.ranks import leading
@@ -197,6 +197,8 @@ def _block_entries(matrix: csr_array, transposed: csr_array | None, plan: Plan, 
             values = block[wanted.indices, line]
         elif power == 2 and len(plan.hubs):
             values = _square_with_hubs(block, matrix, plan.hubs, wanted)
+        elif power == plan.steps >= 2:
+            values = product_on(wanted, block, matrix)
         else:
             block = chosen_rows(matrix, plan.rows) if power == 1 else product(block, matrix)
             values = values_on(wanted, block)
@@ -213,7 +215,7 @@ def _square_with_hubs(block: csr_array, matrix: csr_array, hubs: np.ndarray, wan
     is_hub = np.isin(block.indices, hubs)
     rows = row_of_entries(block)
     rest = csr_array((block.data[~is_hub], (rows[~is_hub], block.indices[~is_hub])), shape=block.shape)
-    values = values_on(wanted, product(rest, matrix))
+    values = product_on(wanted, rest, matrix)
     leaving = np.zeros(matrix.shape[0])
     for hub in np.unique(block.indices[is_hub]):
         entries = slice(matrix.indptr[hub], matrix.indptr[hub + 1])

@@ -7,7 +7,6 @@ import sys
 import time
 from datetime import UTC, datetime
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,8 @@ def library_versions() -> dict[str, str]:
 
 @cache
 def _installed(name: str) -> str:
+    from importlib import metadata  # takes longer than all else that is imported here
+
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -1,13 +1,15 @@
-"""Masked products against dense ones, by scipy's private kernels and by its public operators."""
+"""Masked products against dense ones, by the compiled loops and by scipy's operators."""
+
+import shutil
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import _sparsetools, csr_array
+from scipy.sparse import csr_array
 
 from cgnn_cli.numerics import masked
-from cgnn_cli.numerics.masked import Pattern, add_rank_one, product, values_on
+from cgnn_cli.numerics.masked import Pattern, add_product, add_rank_one, product, product_on, values_on
 from tests.graphs import sparse
 
 
@@ -21,8 +23,9 @@ def random_sparse(generator: np.random.Generator, shape: tuple[int, int], densit
     return sparse(generator.random(shape) * (generator.random(shape) < density))
 
 
-def test_the_compiled_kernels_are_used_with_this_scipy() -> None:
-    assert masked.COMPILED
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler")
+def test_the_loops_were_compiled() -> None:
+    assert masked.COMPILED, "install again: pip install -e ."
 
 
 @pytest.mark.parametrize("compiled", [True, False])
@@ -41,39 +44,40 @@ def test_wanted_entries_of_a_product(
     left, right = random_sparse(generator, (rows, size), density), random_sparse(generator, (size, size), density)
     chosen = generator.random((rows, size)) < wanted
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(masked, "COMPILED", compiled)
-        found = values_on(pattern_of(chosen), product(left, right))
-    np.testing.assert_allclose(found, (left.toarray() @ right.toarray())[chosen], rtol=1e-14)
+        patch.setattr(masked, "COMPILED", compiled and masked.COMPILED)
+        found = [values_on(pattern_of(chosen), product(left, right)), product_on(pattern_of(chosen), left, right)]
+    np.testing.assert_allclose(found, [(left.toarray() @ right.toarray())[chosen]] * 2, rtol=1e-14)
 
 
 def test_both_ways_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
     matrix = random_sparse(generator, (200, 200), 0.1)
+    matrix.data -= 0.5
+    cancelling = csr_array(np.tile([1.0, -1.0], (200, 100)))
     pattern = pattern_of(generator.random((200, 200)) < 0.2)
-    compiled = values_on(pattern, product(matrix, matrix))
+    compiled = [made for right in (matrix, cancelling) for made in everything(pattern, matrix, right)]
     monkeypatch.setattr(masked, "COMPILED", False)
-    assert np.array_equal(values_on(pattern, product(matrix, matrix)), compiled)
+    by_scipy = [made for right in (matrix, cancelling) for made in everything(pattern, matrix, right)]
+    assert all(map(np.array_equal, compiled, by_scipy))
 
 
-@pytest.mark.parametrize("name", ["csr_matmat", "csr_elmul_csr"])
-def test_a_missing_kernel_is_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(_sparsetools, name)
-    assert not masked._kernels_work()
+def everything(pattern: Pattern, left: csr_array, right: csr_array) -> list[np.ndarray]:
+    """A product as it is stored, and its values on a pattern in both ways."""
+    whole = product(left, right)
+    on_pattern = [values_on(pattern, whole), product_on(pattern, left, right)]
+    return [whole.indptr, whole.indices, whole.data, *on_pattern]
 
 
-def test_a_kernel_with_other_arguments_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = _sparsetools.csr_matmat
-    monkeypatch.setattr(_sparsetools, "csr_matmat", lambda flag, *arguments: original(*arguments))
-    assert not masked._kernels_work()
-
-
-def test_a_kernel_with_another_result_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def other(*arguments: np.ndarray) -> None:
-        for array in arguments[-3:]:
-            array[:] = 0
-
-    monkeypatch.setattr(_sparsetools, "csr_elmul_csr", other)
-    assert not masked._kernels_work()
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_a_product_is_added_term_by_term(shape: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(5)
+    matrix, x = random_sparse(generator, (30, 20), 0.3), generator.standard_normal((20, *shape))
+    total = np.zeros((30, *shape))
+    for columns in (slice(0, 7), slice(7, 20)):
+        add_product(matrix[:, columns], x[columns], total)
+    if masked.COMPILED:  # the parts of a row are added to what is there, as if they were one
+        np.testing.assert_array_equal(total, matrix @ x)
+    np.testing.assert_allclose(total, matrix.toarray() @ x, rtol=1e-12, atol=1e-14)
 
 
 def test_wide_integers_in_the_pattern_do_no_harm() -> None:
@@ -81,6 +85,7 @@ def test_wide_integers_in_the_pattern_do_no_harm() -> None:
     narrow = pattern_of(matrix.toarray() > 0.5)
     wide = Pattern(narrow.indptr.astype(np.int64), narrow.indices.astype(np.int64))
     assert np.array_equal(values_on(wide, matrix), values_on(narrow, matrix))
+    assert np.array_equal(product_on(wide, matrix, matrix), product_on(narrow, matrix, matrix))
 
 
 def test_rows_of_a_pattern() -> None:
