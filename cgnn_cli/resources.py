@@ -136,9 +136,14 @@ def _number(environment: Mapping[str, str], name: str) -> int:
     return int(text) if text.isdecimal() else 0
 
 
+def machine_cores() -> int:
+    """All cores of the machine."""
+    return os.cpu_count() or 1
+
+
 def allowed_cores(environment: Mapping[str, str] = os.environ) -> int:
     """Cores that this process may use: its affinity, and what Slurm granted the task."""
-    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    affinity = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else machine_cores()
     granted = _number(environment, "SLURM_CPUS_PER_TASK")
     return min(affinity, granted) if granted else affinity
 

@@ -17,11 +17,12 @@ from cgnn_cli.datasets.wording import one_line
 from cgnn_cli.graph import TEST, Graph, Operators
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.models.parts.adam import Adam
+from cgnn_cli.printable import signed_text
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
 from cgnn_cli.stages.operators import make_operators
 from cgnn_cli.stages.rewire import rewire
-from cgnn_cli.stages.task import prepare
+from cgnn_cli.stages.task import prepare, torch_threads
 from cgnn_cli.stages.train import State, run_epoch
 
 # Of the largest class score. One thread and two of one CPU differ by 2e-7; products in 16 bits make 0.02, a learning
@@ -79,7 +80,7 @@ class Agreement:
             return f"trains; {self.seconds:.1f} s"
         return (
             f"class scores differ by {self.scores:.1e} (up to {SCORE_TOLERANCE} is well), accuracy by "
-            f"{100 * self.accuracy:+.1f} points (up to {100 * ACCURACY_TOLERANCE:.0f}); {self.seconds:.1f} s"
+            f"{signed_text(100 * self.accuracy, 1)} points (up to {100 * ACCURACY_TOLERANCE:.0f}); {self.seconds:.1f} s"
         )
 
 
@@ -99,9 +100,8 @@ def devices_here() -> list[str]:
 
 def train_on(problem: Problem, device: str, threads: int = 1) -> Trained:
     """Train on a device; the number of threads is that of the CPU, and as it was before in the end."""
-    began, before = time.perf_counter(), torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
+    began = time.perf_counter()
+    with torch_threads(threads):
         task = prepare(problem.graph, problem.operators, problem.config, SPLIT, torch.device(device))
         optimiser = Adam(task.network.parameters(), problem.config.lr, problem.config.weight_decay)
         state = State()
@@ -110,8 +110,6 @@ def train_on(problem: Problem, device: str, threads: int = 1) -> Trained:
         task.network.eval()
         with torch.no_grad():
             scores = task.output().logits.cpu().numpy()
-    finally:
-        torch.set_num_threads(before)
     labels, splits = problem.graph.labels, problem.graph.splits
     assert labels is not None and splits is not None
     tested = splits[SPLIT] == TEST

@@ -21,6 +21,7 @@ from cgnn_cli.resources import (
     allowed_cores,
     check_address_space,
     free_disk,
+    machine_cores,
     memory_bounds,
     memory_limit,
     readable_bytes,
@@ -52,6 +53,7 @@ def register(app: typer.Typer) -> None:
         "doctor",
         doctor,
         help="Check machine, versions and store, and compare a tiny training on every device.",
+        brief="Check machine, versions and store; compare devices.",
         example="cgnn doctor",
         panel="Look inside",
         extra=config_parameters("compute"),
@@ -92,7 +94,7 @@ def _compute(session: Session) -> ComputeConfig:
 def _machine(session: Session) -> Iterator[Check]:
     """Cores, memory and threads, and what bounds them."""
     compute = _compute(session)
-    cores, all_cores = allowed_cores(), os.cpu_count() or 1
+    cores, all_cores = allowed_cores(), machine_cores()
     yield Check("machine", "system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
     by = ", by its affinity or Slurm's grant" if cores < all_cores else ""
     yield Check("machine", "cores", f"{cores} of {all_cores} may be used{by}")

@@ -38,7 +38,7 @@ def register(app: typer.Typer) -> None:
         export,
         help=text,
         example=example,
-        brief="An artifact as .csv, .parquet or .npz, or a trained network for torch alone.",
+        brief="An artifact as a table, or a trained network for torch alone.",
         panel="Look inside",
         extra=options.MEMORY_LIMIT,
     )

@@ -1,6 +1,7 @@
 """A training's task: the network, its input and the nodes of one split, on one device."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -54,6 +55,17 @@ def choose_device(name: str) -> torch.device:
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         raise UsageError(f"--device {name}: this machine has {torch.cuda.device_count()} GPUs", "use a lower number")
     return device
+
+
+@contextmanager
+def torch_threads(count: int) -> Iterator[None]:
+    """So many threads on the CPU for a while."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def set_up_torch(compute: ComputeConfig) -> torch.device:

@@ -71,6 +71,7 @@ SECTIONS = {
     "batch-jobs.md": (
         "Many trainings",
         "One walk in several processes",
+        "One training in several processes",
         "Stores and disks",
         "Scripts",
         "Snakemake",
@@ -154,6 +155,7 @@ SECTIONS = {
         "Splits",
         "More edges later",
         "Errors",
+        "Folders, and tables larger than memory",
         "Large files",
         "Predict and export",
     ),

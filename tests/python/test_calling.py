@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,15 @@ from cgnn_cli import NodeClassifier
 from cgnn_cli.errors import UsageError
 from cgnn_cli.python.calling import Telling
 from tests.faults.processes import DEADLINE
+
+
+@pytest.fixture(autouse=True)
+def own_handlers() -> Iterator[None]:
+    """As Python has them: commands that ran in this process before may have left theirs."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
 
 LONG: dict[str, Any] = {"epochs": 30, "patience": 30, "hidden": 2, "splits": [0], "verbose": False}
 
