@@ -99,6 +99,13 @@ def look(origin: str, page: str, width: int, folder: Path, *, dark: bool) -> lis
     return wrong
 
 
+def profile(folder: Path, number: int, width: int) -> Path:
+    """A browser of its own for each look: the site keeps the colours in which it was seen first."""
+    found = folder / f"{number}-{width}"
+    found.mkdir()
+    return found
+
+
 def look_at_pages() -> list[str]:
     """What is wrong with some pages, on a desktop and on a phone, by day and by night."""
     handler = functools.partial(Quiet, directory=str(SITE))
@@ -109,7 +116,7 @@ def look_at_pages() -> list[str]:
             f"{page} at {width}: {fault}"
             for number, page in enumerate(PAGES)
             for width in WIDTHS
-            for fault in look(origin, page, width, Path(name), dark=number % 2 == 1)
+            for fault in look(origin, page, width, profile(Path(name), number, width), dark=number % 2 == 1)
         ]
         server.shutdown()
     return wrong
