@@ -99,11 +99,16 @@ def _series_memory(size: WalkSize, config: Any) -> int:
 
 
 def _blocks_of_rows(size: WalkSize, steps: int) -> float:
-    """What each thread works on, or all rows where those are less: sparse, or dense where almost all is reached."""
+    """What each thread works on, or all rows where those are less: sparse, or dense where almost all is reached.
+
+    Compiled loops make of the last step what is wanted alone.
+    """
+    from cgnn_cli.numerics.masked import COMPILED
+
     growth = size.two_steps / max(size.steps, 1)
     reached = min(size.two_steps * growth ** max(steps - 2, 0), float(size.states) * size.steps)
     most: float = max(BLOCK_BYTES, 96 * size.states)
-    rows = 12 * (2 * size.steps + reached)
+    rows = 12 * (2 * size.steps + (reached / max(growth, 1) if COMPILED else reached))
     if steps > 2 and size.states * size.steps < DENSE_GAIN * reached:
         most, rows = max(DENSE_BLOCK_BYTES, 64 * 24 * size.states), 24.0 * size.states**2
     elif steps > 2:  # whose blocks are bounded by walks, and their rows have about a third of so many entries

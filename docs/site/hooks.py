@@ -16,7 +16,8 @@ OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "
 REFERENCE = """\
 # API reference
 
-What `from cgnn_cli import api` has, from the docstrings. [Functions and workspaces](python-api.md) shows how it is used.
+What `from cgnn_cli import` offers, and then `from cgnn_cli import api`, from the docstrings. [Python](python-api.md) shows how both are
+used.
 
 """
 STYLE = """\
@@ -60,11 +61,15 @@ def _title(name: str) -> str:
 
 
 def _blocks() -> list[str]:
-    """A block of mkdocstrings for each name that `cgnn_cli.api` exports, at the module that defines it."""
-    tree = ast.parse((ROOT / "cgnn_cli" / "api.py").read_text(encoding="utf-8"))
+    """A block of mkdocstrings for each name that `cgnn_cli` and `cgnn_cli.api` export, at the module that defines it."""
+    return [f"::: {name}\n" for module in ("__init__", "api") for name in _exported(module)]
+
+
+def _exported(module: str) -> list[str]:
+    tree = ast.parse((ROOT / "cgnn_cli" / f"{module}.py").read_text(encoding="utf-8"))
     origin = {
         alias.asname or alias.name: f"{node.module}.{alias.name}"
-        for node in tree.body
+        for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -75,7 +80,7 @@ def _blocks() -> list[str]:
         for element in ast.walk(node.value)
         if isinstance(element, ast.Constant)
     ]
-    return [f"::: {origin.get(name, f'cgnn_cli.api.{name}')}\n" for name in exported]
+    return [origin.get(name, f"cgnn_cli.{module}.{name}") for name in exported]
 
 
 def _page_of(path: Path) -> str:
