@@ -114,7 +114,7 @@ def _draw_cell(axes: Axes, x: float, y: float, gain: Gain) -> None:
 
     colour, ink = style.GRID, style.MUTED
     if gain.shown:
-        share = min(abs(gain.points) / LARGE, 1)
+        share = min(abs(gain.points) / LARGE, 1.0)
         colour, ink = _between(*(UP if gain.points > 0 else DOWN), share), "#ffffff" if share > 0.5 else "#101418"
     axes.add_patch(Rectangle((x - 0.47, y - 0.46), 0.94, 0.92, color=colour, lw=0))
     points = round(gain.points)
@@ -123,9 +123,10 @@ def _draw_cell(axes: Axes, x: float, y: float, gain: Gain) -> None:
 
 
 def _between(first: str, last: str, share: float) -> str:
+    """A colour between two; a share of 1 is no place in the table of colours, as an integer would be."""
     from matplotlib.colors import LinearSegmentedColormap, to_hex
 
-    return to_hex(LinearSegmentedColormap.from_list("", [first, last])(share))
+    return to_hex(LinearSegmentedColormap.from_list("", [first, last])(float(share)))
 
 
 def _draw_legend(drawing: Drawing) -> None:

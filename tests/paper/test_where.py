@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from cgnn_cli.datasets.generated import MADE
-from cgnn_cli.paper import paired_cells
+from cgnn_cli.paper import gain_map, paired_cells
 from cgnn_cli.paper.additions import ADDITIONS, FIXED, groups
 from cgnn_cli.paper.cells import Cell
 from cgnn_cli.paper.gain_map import Gain, draw_gains, headline
@@ -115,6 +115,15 @@ def test_the_map_has_a_cell_for_each_comparison_and_says_what_is_shown() -> None
     )
     assert every is not None and picture.inline.count("var(--line)") == every.inline.count("var(--line)") + 1
     assert draw_gains("where", {}, {}) is None
+
+
+def test_the_largest_differences_are_the_darkest() -> None:
+    pytest.importorskip("matplotlib")
+    assert [gain_map._between(*gain_map.UP, share) for share in (0, 1, 1.0)] == [
+        gain_map.UP[0],
+        gain_map.UP[1],
+        gain_map.UP[1],
+    ]
 
 
 def test_the_time_of_what_is_left_follows_from_what_is_done() -> None:
