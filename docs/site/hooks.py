@@ -16,8 +16,8 @@ OUTSIDE = {"CONTRIBUTING.md": "contributing.md", "SECURITY.md": "security.md", "
 REFERENCE = """\
 # API reference
 
-What `from cgnn_cli import` offers, and then `from cgnn_cli import api`, from the docstrings. [Python](python-api.md) shows how both are
-used.
+What `from cgnn_cli import` offers, and then `from cgnn_cli import api`, from the docstrings.
+[Python](python-api.md) shows how both are used.
 
 """
 STYLE = """\
@@ -61,7 +61,7 @@ def _title(name: str) -> str:
 
 
 def _blocks() -> list[str]:
-    """A block of mkdocstrings for each name that `cgnn_cli` and `cgnn_cli.api` export, at the module that defines it."""
+    """A block of mkdocstrings for each name that the package and its api export, at the module that defines it."""
     return [f"::: {name}\n" for module in ("__init__", "api") for name in _exported(module)]
 
 
