@@ -172,6 +172,7 @@ def test_estimates_of_imports_are_within_a_factor_of_two_of_the_peak() -> None:
 
 
 @needs_peaks
+@pytest.mark.slow
 def test_estimates_at_a_million_edges_are_within_a_factor_of_two_of_the_peak() -> None:
     found = measured("--together", "--only", "dilap", "--quick", "--edges", "1000000", "--shapes", "even")
     assert len(found) == 3  # both forms, and the rewiring that they start from

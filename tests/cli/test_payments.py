@@ -3,12 +3,14 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.payments import Size, average_precision_by_degrees, degrees_and_amounts, make_payments, measured, problems
 
 SMALL = Size(accounts=1_500, payments=9_000, merchants=30, in_rings=90, labelled=600, trials=3, epochs=30, top=20)
 
 
+@pytest.mark.slow
 def test_the_way_from_payments_to_suspects(tmp_path: Path) -> None:
     """Three trials have the encoding that tells rings; nothing is trained but by tune, and no time is absurd."""
     found = measured(SMALL, 0, tmp_path)

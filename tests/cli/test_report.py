@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,12 +19,23 @@ SHORT = ("--epochs", 2, "--hidden", 4, "--split", 0, "--split", 1, "--no-compare
 ALL = "html,md,tex,csv,json"
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for a store that each test gets a copy of: the first one fills it."""
+    return tmp_path_factory.mktemp("trained") / "store"
+
+
 @pytest.fixture
-def runs(cgnn: FrontDoor, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def runs(cgnn: FrontDoor, trained: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Three evaluations of the demo graph: two of cgnn, one of another model."""
     monkeypatch.setattr("platform.node", lambda: HOST)
+    if trained.exists():
+        shutil.copytree(trained, ".cgnn")
     options = ((), ("--solver", "pi-only", "--proximity", "inverse"), ("--model", "mlp"))
-    return [cgnn.ok("run", *SHORT, *more, "--json").json for more in options]
+    made = [cgnn.ok("run", *SHORT, *more, "--json").json for more in options]
+    if not trained.exists():
+        shutil.copytree(".cgnn", trained)
+    return made
 
 
 def test_all_formats_of_all_runs(cgnn: FrontDoor, runs: list[dict[str, Any]]) -> None:

@@ -24,7 +24,7 @@ NO_FEATURES = {
 NODE_LINES = LAYOUTS["geom_gcn"].parts()["nodes"].splitlines()
 LIST_LINES = LAYOUTS["geom_gcn_lists"].parts()["nodes"].splitlines()
 ALL_MASKS = LAYOUTS["geom_gcn_masks"].parts()["splits"]
-SAMPLES = {"linkx_mat": 5}  # few, because each takes a process; tests of that reader have more
+SAMPLES = {"linkx_mat": 2}  # few, because each takes a process; tests of that reader have more
 
 
 def masks(train: Any, val: Any, test: Any, name: str = "mask") -> dict[str, Any]:
