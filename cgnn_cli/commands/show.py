@@ -16,6 +16,8 @@ from cgnn_cli.store.lineage import lineage_differences, open_artifact
 from cgnn_cli.store.provenance import shown
 from cgnn_cli.store.store import Store
 
+LISTED = 20
+
 
 def register(app: typer.Typer) -> None:
     text = "What an artifact holds and where it came from; with two, why their keys differ."
@@ -58,6 +60,9 @@ def _describe(path: Path, artifact: Artifact) -> Outcome:
 
 
 def _readable(value: Any) -> str:
+    """A value on few lines; of a long list, such as the titles of features, how it begins (`--json` has all of it)."""
+    if isinstance(value, list) and len(value) > LISTED:
+        return f"{', '.join(map(_readable, value[:LISTED]))} and {len(value) - LISTED:,} more"
     if isinstance(value, dict):
         return ", ".join(f"{name} {_readable(part)}" for name, part in value.items())
     if value is None:

@@ -1,5 +1,7 @@
 """`show`: what an artifact holds and where it came from, and why two differ."""
 
+from pathlib import Path
+
 from tests.front_door import FrontDoor
 
 
@@ -12,6 +14,16 @@ def test_show_tells_content_and_origin(cgnn: FrontDoor) -> None:
     assert provenance["command"].startswith("cgnn commute") and provenance["versions"]["scipy"]
     text = cgnn.ok("show", made["key"][:10]).out
     assert "cgnn-commute" in text and "payload sha256" in text
+
+
+def test_show_of_many_features_names_the_first(cgnn: FrontDoor) -> None:
+    titles = [f"word{place:04d}" for place in range(500)]
+    Path("edges.csv").write_text("source,target\na,b\nb,a\n")
+    Path("features.csv").write_text(f"node,{','.join(titles)}\na{',1' * 500}\nb{',0' * 500}\n")
+    made = cgnn.ok("data", "import", "words", "--edges", "edges.csv", "--features", "features.csv", "-q").path
+    shown = cgnn.ok("show", made).out
+    assert "word0019" in shown and "word0020" not in shown and "480 more" in " ".join(shown.split())
+    assert cgnn.ok("show", made, "--json").json["summary"]["feature_names"] == titles
 
 
 def test_show_two_explains_why_their_keys_differ(cgnn: FrontDoor) -> None:
