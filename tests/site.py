@@ -3,8 +3,8 @@
     python -m tests.site
 
 Fails where a link or an anchor leads nowhere, where a page asks for something outside of the site, logs an error, or is
-wider than a phone, and where the search finds nothing without a server. Where its packages cannot be installed, or there
-is no browser, it says so and leaves that out.
+wider than a phone, and where the search finds nothing without a server. Where its packages cannot be installed, or
+there is no browser, it says so and leaves that out.
 """
 
 import functools
