@@ -26,6 +26,14 @@ STYLE = """\
 .md-typeset table:not([class]) td code { word-break: normal; }
 .md-typeset .doc-heading code { white-space: normal; overflow-wrap: anywhere; }
 .md-typeset :is(h1, h2, h3, p, li, td) { overflow-wrap: anywhere; }
+/* A figure with small letters keeps its size on a phone, and scrolls. */
+@media (max-width: 600px) {
+  .md-typeset p:has(> img) { overflow-x: auto; }
+  .md-typeset p > img:is([src*="figures/"], [src*="images/benchmark"], [src*="images/report"]) {
+    max-width: none;
+    width: 580px;
+  }
+}
 """
 WORKER = """\
 // The search of a site that is opened as a folder: browsers give such a page no workers, so one is a frame.
