@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.report.style import GRID, MUTED, PALETTE, save_for_both, styled_drawing
+from cgnn_cli.report.style import GRID, MUTED, PALETTE, head, save_for_both, styled_drawing
 
 IMAGES = Path(__file__).parent / "images"
 STAGES = [  # what a box says, and the colour of its edge: given, once for a graph, or for each split
@@ -49,7 +49,6 @@ PARTS
 AFFINITY = ("--solver", "exact", "--proximity", "affinity")
 BEYOND = "commute times\nbeyond popularity"
 NAMES = ("no weights", "the paper's\nweights", "true commute\ntimes", "popularity\nalone", BEYOND)
-TITLE: dict[str, Any] = {"x": -0.27, "fontsize": 13}
 
 
 def cgnn(store: str, *arguments: str) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def draw_scores(axes: Any, store: str) -> None:
     axes.set_yticks([-place for place in range(len(rows))], NAMES)
     axes.set(xlim=(50, 96), xlabel="test accuracy in % (dot: a split, bar: the mean)")
     gain = scores[BEYOND].mean() - scores[NAMES[0]].mean()
-    axes.set_title(f"Commute times beyond popularity: {gain:+.1f} points\nof accuracy on the demo graph", **TITLE)
+    head(axes.figure, f"Commute times beyond popularity: {gain:+.1f} points of accuracy on the demo graph")
 
 
 def draw_times(axes: Any, store: str) -> None:
@@ -115,7 +114,7 @@ def draw_times(axes: Any, store: str) -> None:
     axes.legend(fontsize=12)
     axes.set(xlabel="commute time of an edge over what its ends'\npopularity gives alone (last bar: 1.25 or more)")
     axes.set_ylabel("% of the edges")
-    axes.set_title("What is beyond popularity tells mutual ties\nfrom one-way links", **TITLE)
+    head(axes.figure, "What is beyond popularity tells mutual ties from one-way links")
 
 
 def main() -> None:
