@@ -52,7 +52,8 @@ def main() -> int:
             return 0
         print(run(python, "-m", "pip", "list", "--format", "freeze", folder=folder))
         inherited = {**os.environ, "PYTHONPATH": str(ROOT)}  # for the processes that tests start elsewhere
-        return subprocess.run([python, "-m", "pytest", *TESTS], cwd=ROOT, env=inherited, check=False).returncode
+        command = [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *TESTS]  # as `make test` does
+        return subprocess.run(command, cwd=ROOT, env=inherited, check=False).returncode
 
 
 if __name__ == "__main__":
