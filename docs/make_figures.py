@@ -1,9 +1,9 @@
-"""Make the figures of the README from runs of the tool itself.
+"""Make the figures of the demo graph from runs of the tool itself, and that of the stages.
 
     python docs/make_figures.py [--store FOLDER]
 
-Writes docs/images/pipeline.svg (the stages) and docs/images/demo-weights.svg (what each kind of weight
-reaches on the demo graph, and how commute times tell mutual ties from one-way links).
+Writes three pictures into docs/images: pipeline.svg (the stages), demo-weights.svg (what each kind of weight reaches
+on the demo graph), and demo-ties.svg (how commute times tell mutual ties from one-way links there).
 """
 
 import argparse
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cgnn_cli.report.style import GRID, MUTED, PALETTE, save_for_both, styled_drawing
+from cgnn_cli.report.style import GRID, MUTED, PALETTE, head, save_for_both, styled_drawing
 
 IMAGES = Path(__file__).parent / "images"
 STAGES = [  # what a box says, and the colour of its edge: given, once for a graph, or for each split
@@ -49,7 +49,6 @@ PARTS
 AFFINITY = ("--solver", "exact", "--proximity", "affinity")
 BEYOND = "commute times\nbeyond popularity"
 NAMES = ("no weights", "the paper's\nweights", "true commute\ntimes", "popularity\nalone", BEYOND)
-TITLE: dict[str, Any] = {"x": -0.27, "fontsize": 13}
 
 
 def cgnn(store: str, *arguments: str) -> dict[str, Any]:
@@ -79,20 +78,20 @@ def draw_pipeline() -> str:
 
 
 def draw_scores(axes: Any, store: str) -> None:
-    """Test accuracy with each kind of weight, one dot a split, under the gain of the last kind."""
+    """Test accuracy with each kind of weight, one dot a split, under the gain of what is beyond popularity."""
     rows = cgnn(store, "run")["summary"]["comparison"]
     rows.append(cgnn(store, "run", *AFFINITY)["summary"]["comparison"][-1])
-    scores = [100 * np.array(row["test_accuracy_per_split"]) for row in rows]
-    for place, values in enumerate(scores):
-        colour = PALETTE[4] if place == len(rows) - 1 else PALETTE[0]
+    scores = {name: 100 * np.array(row["test_accuracy_per_split"]) for name, row in zip(NAMES, rows, strict=True)}
+    for place, (name, values) in enumerate(scores.items()):
+        colour = PALETTE[4] if name == BEYOND else PALETTE[0]
         axes.axhline(-place, color=GRID, lw=0.8, zorder=0)
         axes.plot(values, np.full(len(values), -place), "o", color=colour, alpha=0.8, markersize=7)
         axes.plot([values.mean()] * 2, [-place - 0.28, -place + 0.28], color=colour, lw=3)
         axes.text(values.max() + 1.0, -place, f"{values.mean():.1f}", va="center")
     axes.set_yticks([-place for place in range(len(rows))], NAMES)
     axes.set(xlim=(50, 96), xlabel="test accuracy in % (dot: a split, bar: the mean)")
-    gain = scores[-1].mean() - scores[0].mean()
-    axes.set_title(f"Commute times beyond popularity: {gain:+.1f} points\nof accuracy on the demo graph", **TITLE)
+    gain = scores[BEYOND].mean() - scores[NAMES[0]].mean()
+    head(axes.figure, f"Commute times beyond popularity: {gain:+.1f} points of accuracy on the demo graph")
 
 
 def draw_times(axes: Any, store: str) -> None:
@@ -115,7 +114,7 @@ def draw_times(axes: Any, store: str) -> None:
     axes.legend(fontsize=12)
     axes.set(xlabel="commute time of an edge over what its ends'\npopularity gives alone (last bar: 1.25 or more)")
     axes.set_ylabel("% of the edges")
-    axes.set_title("What is beyond popularity tells mutual ties\nfrom one-way links", **TITLE)
+    head(axes.figure, "What is beyond popularity tells mutual ties from one-way links")
 
 
 def main() -> None:
@@ -124,14 +123,15 @@ def main() -> None:
     chosen = parser.parse_args().store
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "pipeline.svg").write_text(draw_pipeline(), encoding="utf-8")
-    with tempfile.TemporaryDirectory() as folder, styled_drawing(5.6, 7.4) as drawing:
-        upper, lower = drawing.subplots(2, 1, height_ratios=(1.25, 1))
-        for axes, draw in ((upper, draw_scores), (lower, draw_times)):
-            draw(axes, chosen or folder)
-            axes.tick_params(labelsize=12)
-            for label in (axes.xaxis.label, axes.yaxis.label, *axes.texts):
-                label.set_fontsize(12)
-        (IMAGES / "demo-weights.svg").write_bytes(save_for_both(drawing))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, height, draw in (("demo-weights", 4, draw_scores), ("demo-ties", 3.4, draw_times)):
+            with styled_drawing(5.6, height) as drawing:
+                axes = drawing.subplots()
+                draw(axes, chosen or folder)
+                axes.tick_params(labelsize=12)
+                for label in (axes.xaxis.label, axes.yaxis.label, *axes.texts):
+                    label.set_fontsize(12)
+                (IMAGES / f"{name}.svg").write_bytes(save_for_both(drawing))
 
 
 if __name__ == "__main__":

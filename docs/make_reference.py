@@ -20,7 +20,8 @@ Every command and option of `cgnn`, as `--help-all` explains them; `--help` show
 `python docs/make_reference.py` writes this page.
 
 Examples are in [pipeline.md](pipeline.md) and [own-data.md](own-data.md); the equations behind the options are in
-[method.md](method.md), the exit codes in [exit-codes.md](exit-codes.md).
+[method.md](method.md), [commute-times.md](commute-times.md) and [training.md](training.md), the exit codes in
+[exit-codes.md](exit-codes.md).
 """
 
 

@@ -5,6 +5,7 @@
 torch alone is the one of constraints.txt, not its lower bound: older builds for a CPU are in no plain index.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -50,7 +51,9 @@ def main() -> int:
             print(f"oldest: skipped, for the packages cannot be installed here: {reason}")
             return 0
         print(run(python, "-m", "pip", "list", "--format", "freeze", folder=folder))
-        return subprocess.run([python, "-m", "pytest", *TESTS], cwd=ROOT, check=False).returncode
+        inherited = {**os.environ, "PYTHONPATH": str(ROOT)}  # for the processes that tests start elsewhere
+        command = [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *TESTS]  # as `make test` does
+        return subprocess.run(command, cwd=ROOT, env=inherited, check=False).returncode
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python -m tests.site
 
 Fails where a link or an anchor leads nowhere, where a page asks for something outside of the site, logs an error, or is
-wider than a phone. Where its packages cannot be installed, or there is no browser, it says so and leaves that out.
+wider than a phone, and where the search finds nothing without a server. Where its packages cannot be installed, or
+there is no browser, it says so and leaves that out.
 """
 
 import functools
@@ -99,6 +100,13 @@ def look(origin: str, page: str, width: int, folder: Path, *, dark: bool) -> lis
     return wrong
 
 
+def search(folder: Path) -> list[str]:
+    """What is wrong with the search where the site is opened as a folder, without any server."""
+    page = f"{(SITE / 'index.html').as_uri()}?q=hitting+time"
+    result = browser.run(folder, "--virtual-time-budget=20000", "--timeout=90000", "--dump-dom", page)
+    return [] if 'class="md-search-result__item"' in result.stdout else ["the search of a folder finds nothing"]
+
+
 def profile(folder: Path, number: int, width: int) -> Path:
     """A browser of its own for each look: the site keeps the colours in which it was seen first."""
     found = folder / f"{number}-{width}"
@@ -119,6 +127,7 @@ def look_at_pages() -> list[str]:
             for fault in look(origin, page, width, profile(Path(name), number, width), dark=number % 2 == 1)
         ]
         server.shutdown()
+        wrong += search(profile(Path(name), len(PAGES), WIDTHS[0]))
     return wrong
 
 
@@ -146,7 +155,8 @@ def main() -> None:
         return
     if wrong := look_at_pages():
         raise SystemExit("\n".join(wrong))
-    print(f"site: {len(PAGES)} pages looked at on a desktop and on a phone ({time.monotonic() - began:.0f} s)")
+    print(f"site: {len(PAGES)} pages looked at on a desktop and on a phone, and searched as a folder", end=" ")
+    print(f"({time.monotonic() - began:.0f} s)")
 
 
 if __name__ == "__main__":

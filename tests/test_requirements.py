@@ -1,9 +1,16 @@
 """What the package needs, beside what is installed."""
 
+import re
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from cgnn_cli import requirements
 from cgnn_cli.requirements import Need, needs
+
+ROOT = Path(__file__).parents[1]
+OF_CONDA = {"pytorch": "torch", "matplotlib-base": "matplotlib"}  # names of conda-forge
 
 
 def test_everything_that_is_needed_is_there_and_fits() -> None:
@@ -44,3 +51,16 @@ def test_lines_of_the_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
     found = [(need.name, need.range, need.extra) for need in needs()]
     assert found == [("torch", ">=2.4", None), ("matplotlib", ">=3.8", "plot"), ("nothing-of-that-name", ">=1", "plot")]
     assert list(needs())[-1].installed is None
+
+
+def test_the_environment_of_conda_has_the_bounds_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    listed = re.findall(
+        r"^ +- ([\w.-]+)>=([\d.]+)$", (ROOT / "environment.yml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    wanted = [
+        f"python{project['requires-python']}",
+        *project["dependencies"],
+        *project["optional-dependencies"]["plot"],
+    ]
+    assert sorted(f"{OF_CONDA.get(name, name)}>={bound}" for name, bound in listed) == sorted(wanted)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
@@ -110,16 +109,20 @@ def _parameter(
     if names := metadata.get("choices"):
         settings.metavar = settings.metavar or "|".join(names())
         settings.autocompletion = completion(names)
-        settings.parser = functools.partial(_one_of, names)
+        settings.parser = _one_of(names)
     given = inspect.Parameter.empty if default is dataclasses.MISSING else None
     return keyword(name, given, Annotated[kind | None, settings])
 
 
-def _one_of(names: Callable[[], Sequence[str]], value: str) -> str:
-    """A name that is in its table when the command is called."""
-    if value not in names():
-        raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, names()))}.")
-    return value
+def _one_of(names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
+    """What lets a name pass that is in its table when the command is called."""
+
+    def known(value: str) -> str:
+        if value not in names():
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(map(repr, names()))}.")
+        return value
+
+    return known
 
 
 def _readable_default(value: Any) -> str | bool:

@@ -11,6 +11,7 @@ import typer
 from cgnn_cli.commands.console import terminal_table
 from cgnn_cli.commands.options import ORIGIN_HELP, OUTPUT_PANEL, argument, complete_artifact, option
 from cgnn_cli.commands.session import Outcome, Session, command
+from cgnn_cli.commands.sql_tables import Existing, ToSql, table_place
 from cgnn_cli.configs import Metric
 from cgnn_cli.errors import UsageError
 from cgnn_cli.store.outputs import make_folder, write_output
@@ -41,12 +42,17 @@ def report_runs(
     metric: Annotated[Metric | None, option("--metric", METRIC_HELP)] = None,
     with_origin: Annotated[bool, option("--with-origin", ORIGIN_HELP, OUTPUT_PANEL)] = False,
     title: Annotated[str, option("--title", "Heading of the page.")] = "Report",
+    to_sql: ToSql = None,
+    existing: Existing = None,
 ) -> Outcome:
     """Read the runs, make the tables and figures, and write what is asked for."""
     wanted = {name.strip() for name in formats.split(",")}
     if unknown := sorted(wanted - set(FORMATS)):
         raise UsageError(f"--format {unknown[0]!r} is not known", f"use {', '.join(FORMATS)}, several with commas")
 
+    place = table_place(to_sql, existing)
+
+    from cgnn_cli.commands.score_tables import score_columns
     from cgnn_cli.report.files import figure_files, report_files
     from cgnn_cli.report.scores import run_table
 
@@ -73,5 +79,7 @@ def report_runs(
         "comparisons": sum(map(len, report.comparisons.values())),
     }
     outcome = Outcome.of("\n".join(written), summary)
+    if place is not None:
+        outcome.values["table"] = place.write(session, score_columns(report.shown))
     outcome.table = terminal_table(run_table(report.runs, report.labels))
     return outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Group
@@ -101,16 +101,20 @@ def class_table(per_class: dict[str, Any]) -> Table:
     return table
 
 
-def score_columns(run: Run) -> dict[str, list[Any]]:
-    """The scores of a run as columns of a table: a row for each split and metric, so that runs of any kind fit."""
-    per_split: dict[str, list[Any]] = {"accuracy": run.accuracies, "validation accuracy": run.validation_accuracies}
-    for name in run.header.summary.get("metrics", {}):
-        per_split.setdefault(name, run.scores_in(name))
+def score_columns(runs: Iterable[Run]) -> dict[str, list[Any]]:
+    """The scores of runs as columns of a table: a row for each split and metric, so that runs of any kind fit."""
     rows = [
         (run.key, run.dataset, run.model, split, metric, value)
-        for metric, values in per_split.items()
+        for run in runs
+        for metric, values in _scores_per_split(run).items()
         for split, value in zip(run.splits, values, strict=True)
         if value is not None
     ]
     names = ("key", "dataset", "model", "split", "metric", "score")
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def _scores_per_split(run: Run) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {"accuracy": run.accuracies, "validation accuracy": run.validation_accuracies}
+    others = (name for name in run.header.summary.get("metrics", {}) if name not in found)
+    return found | {name: run.scores_in(name) for name in others}

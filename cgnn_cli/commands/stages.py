@@ -93,7 +93,7 @@ def _learned(session: Session, step: Step, output_format: str, place: TablePlace
     run = Runs(session.store).of(header)
     session.workspace.track(name_runs([run]))
     if place is not None:
-        outcome.values["table"] = place.write(session, score_columns(run))
+        outcome.values["table"] = place.write(session, score_columns([run]))
     return add_scores(session, step, outcome)
 
 

@@ -26,6 +26,39 @@ STYLE = """\
 .md-typeset table:not([class]) td code { word-break: normal; }
 .md-typeset .doc-heading code { white-space: normal; overflow-wrap: anywhere; }
 .md-typeset :is(h1, h2, h3, p, li, td) { overflow-wrap: anywhere; }
+/* A figure with small letters keeps its size on a phone, and scrolls. */
+@media (max-width: 600px) {
+  .md-typeset p:has(> img) { overflow-x: auto; }
+  .md-typeset p > img:is([src*="figures/"], [src*="images/benchmark"], [src*="images/report"]) {
+    max-width: none;
+    width: 580px;
+  }
+}
+"""
+WORKER = """\
+// The search of a site that is opened as a folder: browsers give such a page no workers, so one is a frame.
+if (location.protocol === "file:") {
+  window.Worker = class extends EventTarget {
+    constructor(address) {
+      super();
+      const frame = document.createElement("iframe");
+      frame.hidden = true;
+      document.body.append(frame);
+      const inside = frame.contentWindow;
+      inside.document.open();
+      inside.document.write("<!DOCTYPE html><body>");
+      inside.document.close();
+      const script = inside.document.createElement("script");
+      inside.postMessage = data => this.dispatchEvent(new MessageEvent("message", { data }));
+      this.ready = new Promise(loaded => script.addEventListener("load", () => loaded(inside)));
+      script.src = address;
+      inside.document.body.append(script);
+    }
+    postMessage(data) {
+      this.ready.then(inside => inside.dispatchEvent(new MessageEvent("message", { data })));
+    }
+  };
+}
 """
 
 
@@ -35,6 +68,7 @@ def on_files(files: Files, config: Any) -> Files:
         files.append(File.generated(config, page, content=(ROOT / name).read_text(encoding="utf-8")))
     files.append(File.generated(config, "api-reference.md", content=REFERENCE + "\n".join(_blocks())))
     files.append(File.generated(config, "site.css", content=STYLE))
+    files.append(File.generated(config, "iframe-worker.js", content=WORKER))
     for path in sorted((ROOT / "docs").glob("*.ipynb")):
         files.append(File.generated(config, f"{path.stem}.md", content=_page_of(path)))
     return files

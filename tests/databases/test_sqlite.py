@@ -138,6 +138,10 @@ def test_predictions_and_scores_go_into_tables(cgnn: FrontDoor, database: str) -
     assert told["table"] == {"database": database, "name": "scores", "rows": len(rows("select * from scores"))}
     found = rows("select score from scores where metric = 'accuracy'")
     assert found == [(told["summary"]["test_accuracy"]["mean"],)]
+    every = cgnn.ok("report", "--format", "csv", "--to-sql", database, "every run", "--json").json
+    assert every["table"]["rows"] == told["table"]["rows"]
+    assert rows('select * from "every run"') == rows("select * from scores")
+    cgnn.fails(2, "report", "--to-sql", database, "scores")
     cgnn.ok("predict", "--to-sql", database, name, "--output", "p.csv")
     quoted = '"pre""d; drop"'
     written = rows(f"select * from {quoted}")

@@ -1,4 +1,4 @@
-"""The scripts of docs/batch-jobs.md do what the page says, as they stand there, with a batch system of one machine."""
+"""The scripts of docs/batch-jobs.md and docs/ranks.md do what these say, with a batch system of one machine."""
 
 import json
 import re
@@ -45,9 +45,10 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _settings(imported: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The files of the page beside a store, and another copy of it for plain commands."""
-    for block in [*blocks_of("batch-jobs.md"), *blocks_of("sweep.md")]:
-        if len(block.info) == 2:
-            Path(block.info[1]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
+    for page in ("batch-jobs.md", "ranks.md", "sweep.md"):
+        for block in blocks_of(page):
+            if len(block.info) == 2:
+                Path(block.info[1]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
     for store in ("cgnn", "plain"):
         shutil.copytree(imported, store)
     monkeypatch.setenv("SCRATCH", str(tmp_path))

@@ -24,6 +24,7 @@ from cgnn_cli.paper.experiment_table import EXPERIMENTS
 from cgnn_cli.pipeline import COMMANDS as STAGE_COMMANDS
 from cgnn_cli.pipeline import STAGES
 from cgnn_cli.settings import KEYS, OUTSIDE
+from cgnn_cli.solver_table import SOLVERS
 from cgnn_cli.store import artifact as files
 from cgnn_cli.store import elements as encodings
 from cgnn_cli.store.artifact import Artifact, Header
@@ -38,10 +39,17 @@ DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
 LATER = ("fits/<split>/temperature", "fits/<split>/threshold")  # what is decided on trained models
 TINY = ("--epochs", 1, "--hidden", 2)
+METHOD = ("method.md", "commute-times.md", "training.md")  # the equations, in the order of the stages
 
 EXECUTED = {
     "quickstart.md": 8,
-    "own-data.md": 18,
+    "own-data.md": 14,
+    "table-files.md": 12,
+    "splits.md": 4,
+    "updates.md": 4,
+    "databases.md": 4,
+    "encodings.md": 1,
+    "models.md": 1,
     "datasets.md": 3,
     "pipeline.md": 12,
     "exit-codes.md": 12,
@@ -59,25 +67,35 @@ EXECUTED = {
     "diagnose.md": 2,
     "report.md": 4,
     "reproduction.md": 2,
-    "where-it-helps.md": 1,
     "python-api.md": 0,
     "export.md": 3,
     "pyg.md": 0,
 }
+
+GIVEN = {"splits.md": "own-data.md", "updates.md": "own-data.md"}  # pages that go on with the files of another
+
+ELSEWHERE = {  # pages whose examples this file's readers do not follow, and what runs them
+    "batch-jobs.md": "tests/docs/test_batch_jobs.py, under a batch system of one machine",
+    "ranks.md": "tests/docs/test_batch_jobs.py its script, tests/ranks its commands, each two processes with torch",
+    "where-it-helps.md": "tests/cli/test_reproduce.py: with --quick it still takes longer than any of these pages",
+    "artifact-format.md": "test_documented_readers_verify_every_artifact",
+}
+
+WORDS = 2500
+REFERENCES = {"cli.md", "artifact-format.md", "benchmarks.md"}  # looked up, not read: they may have more words
 
 SECTIONS = {
     "configuration.md": ("A first file", "Sections and keys", "Slips"),
     "doctor.md": ("The checks", "Do devices agree?"),
     "batch-jobs.md": (
         "Many trainings",
-        "One walk in several processes",
-        "One training in several processes",
         "Stores and disks",
         "Scripts",
         "Snakemake",
         "Nodes without internet",
         "GPU",
     ),
+    "ranks.md": ("One walk in several processes", "One training in several processes"),
     "python-api.md": (
         "From data frames to a ranking",
         "What may be given",
@@ -117,7 +135,28 @@ SECTIONS = {
     "diagnose.md": ("Which times", "The figures", "The verdict", "How far to trust it"),
     "report.md": ("Formats", "Scores", "Beside the paper", "Is it more than chance?", "Figures", "Provenance"),
     "where-it-helps.md": ("How to read it", "The graphs", "Make it again"),
-    "reproduction.md": ("In short", "What is compared", *EXPERIMENTS),
+    "reproduction.md": ("In short", "What is compared"),
+    "reproduction-scores.md": (
+        "datasets",
+        "table1",
+        "directed-undirected",
+        "ppr",
+        "sym",
+        "efficiency",
+        "sensitivity",
+        "hyperparameters",
+    ),
+    "reproduction-times.md": (
+        "rank",
+        "rewiring-commute",
+        "rewiring-density",
+        "label-similarity",
+        "solvers",
+        "proximity",
+        "weights",
+        "ratios",
+        "where",
+    ),
     "tracking.md": ("What is logged", "When", "Other trackers"),
     "beyond-the-paper.md": (
         "Personalised PageRank",
@@ -147,18 +186,16 @@ SECTIONS = {
         "Twins",
         "Memory",
     ),
-    "own-data.md": (
+    "own-data.md": ("Edges", "Features", "Labels", "Errors", "Predict and export"),
+    "table-files.md": (
         "Text files",
-        "Edges",
-        "Features",
-        "Labels",
-        "Splits",
-        "More edges later",
-        "Errors",
+        "Parquet",
+        "GraphML",
         "Folders, and tables larger than memory",
         "Large files",
-        "Predict and export",
     ),
+    "splits.md": ("By chance, by number or from a file", "Before and after a date"),
+    "updates.md": ("What holds", "Splits stay"),
     "exit-codes.md": (
         "Exit codes",
         "Signals",
@@ -169,12 +206,20 @@ SECTIONS = {
     "method.md": (
         "rewire",
         "dilap",
-        "commute",
-        "train",
-        "eval",
         "Where the paper contradicts itself",
         "What to know about the weights",
     ),
+    "commute-times.md": (
+        "The paper's scores",
+        "The first steps of the walk",
+        "True times",
+        "The control",
+        "How far the times are off",
+        "Pairs of nodes",
+        "What a commute time is made of",
+        "Proximity",
+    ),
+    "training.md": ("Layers", "Network", "Training", "Scores"),
     "artifact-format.md": ("Root attributes", "Header", "Elements", "Artifact types", "NPZ", "The store", "Versions"),
 }
 
@@ -199,6 +244,14 @@ def blocks_of(page: str) -> list[Block]:
 
 def prose_of(text: str) -> str:
     return re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def shell_of(page: str) -> list[str]:
+    """The scripts of a page: `sh` blocks, and commands that are indented."""
+    text = (ROOT / page if page == "README.md" else DOCS / page).read_text(encoding="utf-8")
+    scripts = ["\n".join(block.lines) for block in blocks_of(page) if block.info[:1] == ["sh"]]
+    indented = re.findall(r"(?:^    .+\n)+", prose_of(text), flags=re.MULTILINE)
+    return scripts + [found for found in indented if re.search(r"^ +(cgnn|pip|torchrun) ", found, flags=re.MULTILINE)]
 
 
 def section_of(text: str, heading: str) -> str:
@@ -277,8 +330,9 @@ def test_reference_has_every_command_and_option(path: str) -> None:
 
 
 def test_every_stage_option_and_choice_is_in_the_method() -> None:
+    method = "".join(map(text_of, METHOD))
     for key in KEYS.values():
-        text = text_of("method.md")
+        text = method
         if key.section == "train":
             text += text_of("models.md") + text_of("beyond-the-paper.md") + text_of("encodings.md")
         if key.section in CONFIGS:
@@ -287,10 +341,10 @@ def test_every_stage_option_and_choice_is_in_the_method() -> None:
             assert all(mentions(text, choice) for choice in choices), key.name
 
 
-def test_every_import_option_is_in_own_data() -> None:
-    shared = options_of(COMMANDS["cgnn data show"])
-    for flag in options_of(COMMANDS["cgnn data import"]) - shared:
-        assert mentions(text_of("own-data.md"), flag), flag
+def test_every_import_option_is_in_the_pages_of_own_data() -> None:
+    text = "".join(map(text_of, ("own-data.md", "table-files.md", "splits.md", "databases.md")))
+    for flag in options_of(COMMANDS["cgnn data import"]) - options_of(COMMANDS["cgnn data show"]):
+        assert mentions(text, flag), flag
 
 
 def test_every_other_option_is_explained() -> None:
@@ -324,8 +378,14 @@ def test_every_option_of_the_transform_is_in_its_page() -> None:
 
 @pytest.mark.parametrize(("config", "field"), [(CommuteConfig, "proximity"), (CgnnConfig, "aggregation")])
 def test_tables_of_choices_are_complete(config: type, field: str) -> None:
-    table = next(table for table in tables_of(text_of("method.md")) if table[0][0] == f"`{option_name(field)}`")
+    tables = [table for page in METHOD for table in tables_of(text_of(page))]
+    table = next(table for table in tables if table[0][0] == f"`{option_name(field)}`")
     assert tuple(names_in(row[0])[0] for row in table[1:]) == get_args(get_type_hints(config)[field])
+
+
+def test_the_table_of_solvers_is_complete() -> None:
+    table = next(table for table in tables_of(text_of("commute-times.md")) if table[0][0] == "`--solver`")
+    assert {names_in(row[0])[0] for row in table[1:]} == set(SOLVERS)
 
 
 # --- the pages -------------------------------------------------------------------------------------------------------
@@ -334,6 +394,17 @@ def test_tables_of_choices_are_complete(config: type, field: str) -> None:
 @pytest.mark.parametrize("page", SECTIONS)
 def test_sections(page: str) -> None:
     assert tuple(re.findall(r"^## (.*)$", prose_of(text_of(page)), flags=re.MULTILINE)) == SECTIONS[page]
+
+
+def test_every_experiment_has_its_section() -> None:
+    found = (*SECTIONS["reproduction-scores.md"], *SECTIONS["reproduction-times.md"])
+    assert sorted(found) == sorted(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page_can_be_read_in_one_go(path: Path) -> None:
+    words = len(path.read_text(encoding="utf-8").split())
+    assert words <= WORDS or path.name in REFERENCES, f"{words} words answer more than one question: make it two pages"
 
 
 def anchors_of(text: str) -> set[str]:
@@ -360,7 +431,7 @@ def test_index_has_every_page() -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_no_page_names_a_path_of_some_machine(path: Path) -> None:
     folders = "work|root|tmp|home|usr|var|opt|mnt|media|srv|data|Users"
-    assert not re.findall(rf"(?<![\w.~/])/(?:{folders})\b[^\s]*", path.read_text(encoding="utf-8"))
+    assert not re.findall(rf"(?<![\w.~/<])/(?:{folders})\b[^\s]*", path.read_text(encoding="utf-8"))
 
 
 # --- examples --------------------------------------------------------------------------------------------------------
@@ -415,20 +486,30 @@ class Reader:
 @pytest.mark.parametrize(("page", "least"), EXECUTED.items())
 def test_examples_run(page: str, least: int, cgnn: FrontDoor) -> None:
     reader = Reader(cgnn)
+    for block in blocks_of(GIVEN[page]) if page in GIVEN else []:
+        if len(block.info) == 2:
+            reader.follow(block)
     for block in blocks_of(page):
         reader.follow(block)
     assert reader.commands >= least
 
 
-@pytest.mark.parametrize(("page", "least"), [("batch-jobs.md", 12), ("README.md", 6), ("sweep.md", 1)])
-def test_shell_scripts_are_valid_and_name_real_commands(page: str, least: int) -> None:
-    blocks = [block for block in blocks_of(page) if block.info[:1] == ["sh"]]
-    assert len(blocks) >= least
-    for block in blocks:
-        script = "\n".join(block.lines)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_page_with_examples_has_its_reader(path: Path) -> None:
+    examples = [block for block in blocks_of(path.name) if block.info[:1] in (["console"], ["python"])]
+    assert not examples or path.name in EXECUTED or path.name in ELSEWHERE
+
+
+SCRIPTED = [path.name for path in PAGES if shell_of(path.name)] + ["README.md"]
+
+
+@pytest.mark.parametrize("page", SCRIPTED)
+def test_shell_scripts_are_valid_and_name_real_commands(page: str) -> None:
+    """What takes hours, downloads, or needs a cluster or a server is not run: `sh` blocks and indented commands."""
+    for script in shell_of(page):
         subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-        for line in re.findall(r"\bcgnn ([a-z][^)|>#\"\n]*)", script):
-            words = line.split()
+        for line in re.findall(r"\bcgnn ([a-z](?:[^)|>#\"\\\n]|\\\n|\"[^\"]*\")*)", script):
+            words = line.replace("\\\n", " ").split()
             name = next(name for name in (f"cgnn {' '.join(words[:2])}", f"cgnn {words[0]}") if name in COMMANDS)
             assert {word for word in words if word.startswith("--")} <= options_of(COMMANDS[name]), line
 

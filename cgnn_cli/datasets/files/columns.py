@@ -141,11 +141,13 @@ class Column(Sequence[str]):
         return Column(lambda: self._kept(rows), int(np.count_nonzero(rows)))
 
     def _kept(self, rows: np.ndarray) -> Any:
+        import pyarrow as pa
+
         if self.array.nbytes < mapped.MAPPED_FROM:
             return self.array.filter(rows)
         stops = np.cumsum([len(chunk) for chunk in self.array.chunks])
         parts = zip(self.array.chunks, np.split(rows, stops[:-1]), strict=True)
-        return mapped.spooled(chunk.filter(mask) for chunk, mask in parts)
+        return mapped.spooled(chunk.filter(pa.array(mask)) for chunk, mask in parts)
 
     def __len__(self) -> int:
         return self._count
