@@ -41,7 +41,7 @@ def cold(checkout: Path, sources: Sources, dataset: str) -> float:
             options[1] = "demo"
         else:
             options += ["--mirror", str(sources.mirror(dataset)), "--data", f"{store}/data", "--accept-standin"]
-        threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         environment = {**os.environ, **threads, "PYTHONPATH": str(checkout)}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         before = os.times()
@@ -94,7 +94,10 @@ def parts(before: Path) -> Parts:
     """What is measured, by name."""
     found: Mapping[str, str] = {"cold": "arxiv-year", "cold-large": "snap-patents"}
     numbers = zip(("9a", "9b"), found.items(), strict=True)
-    return {**{name: partial(compared, before, number, dataset) for number, (name, dataset) in numbers}, "start": starting}
+    return {
+        **{name: partial(compared, before, number, dataset) for number, (name, dataset) in numbers},
+        "start": starting,
+    }
 
 
 def main(chosen: argparse.Namespace) -> int:
