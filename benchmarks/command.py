@@ -64,7 +64,7 @@ def compared(before: Path, number: str, dataset: str, setting: Setting) -> Secti
     medians = {name: statistics.median(times[warm:]) for name, times in taken.items()}
     share = medians["now"] / medians["before"]
     command = f"`cgnn commute --dataset {dataset} {' '.join(COLD[dataset])}`"
-    rows = [("command", "before", "now", "now / before", "rounds")]
+    rows: list[tuple[str, ...]] = [("command", "before", "now", "now / before", "rounds")]
     rows.append((command, *(seconds(medians[name]) for name in ("before", "now")), ratio(share), str(rounds)))
     goal = f"{command} from raw files: at most half of the CPU time before"
     return Section([Line(number, goal, f"{ratio(share)} of it", share <= GOAL)], table(rows))

@@ -73,7 +73,8 @@ def test_both_ways_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_differences_are_gathered(integer: type, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(3)
     diagonal, kept = generator.standard_normal((9, 3)).T, generator.standard_normal((40, 3)).T
-    places, ends = generator.integers(0, 40, 25), generator.integers(0, 9, 25).astype(integer)
+    places = generator.integers(0, 40, 25)
+    ends: np.ndarray = generator.integers(0, 9, 25).astype(integer)
     compiled = gathered_differences(diagonal, kept, places, ends)
     monkeypatch.setattr(masked, "COMPILED", False)
     assert np.array_equal(compiled, gathered_differences(diagonal, kept, places, ends))

@@ -96,7 +96,7 @@ class _SplitUnpickler(pickle._Unpickler):
 
     def load_mark(self: Any) -> None:
         """Its base takes the integers of a list one by one, which come after a mark."""
-        pickle._Unpickler.load_mark(self)
+        pickle._Unpickler.dispatch[pickle.MARK[0]](self)
         stream = self._unframer.current_frame or self._stream
         with stream.getbuffer() as content:
             found = INTEGERS.match(content, stream.tell())
