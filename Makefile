@@ -5,8 +5,8 @@ CGNN := $(BIN)/cgnn
 # Hundreds of tests start a process, which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test payments postgres track wheel oldest site soak lint bench bench-commute bench-training bench-memory \
-	bench-scale tune where reproduction docs slow snakemake clean
+.PHONY: demo test payments postgres track wheel oldest site soak lint bench bench-commute bench-training bench-command \
+	bench-memory bench-scale tune where reproduction docs slow snakemake clean
 
 demo: .venv/installed
 	$(CGNN) run
@@ -71,6 +71,10 @@ bench-commute: .venv/installed
 
 bench-training: .venv/installed
 	$(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
+
+# BEFORE=FOLDER: a checkout of the version to compare with; DATA as above
+bench-command: .venv/installed
+	$(BIN)/python benchmarks/command.py $(if $(DATA),--data $(DATA)) $(if $(BEFORE),--before $(BEFORE)) --large
 
 # estimates of memory against measured peaks; STORE=FOLDER keeps the inputs, EDGES="10000 100000" for a part of it
 bench-memory: .venv/installed

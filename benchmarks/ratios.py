@@ -12,7 +12,7 @@ import numpy as np
 from graphs import Case, Sources, Undirected
 from peers import dense_times, installed, iterations_for, networkit_within, randomized_svd, residual
 from report import MISSING, Line, Section, percent, ratio, seconds, table
-from timing import Timed, interleaved, once
+from timing import Side, interleaved, on_one_thread, once
 
 from cgnn_cli.configs import CommuteConfig
 from cgnn_cli.numerics.exact import dense_bytes, exact_times
@@ -31,6 +31,7 @@ TOLERANCE = 0.01
 NETWORKIT_TOLERANCE, QUICK_NETWORKIT_TOLERANCE = 0.1, 1.0
 NETWORKIT_SECONDS = 600.0
 NETWORKIT_GRAPHS = (("5b", "chameleon"), ("5c", "gnutella"))
+PRODUCT, BOTH = "scipy `P @ P`", ("median", "95 %")
 SMALL_GRAPHS = ("chameleon", "squirrel", "cora-ml", "citeseer", "am-photo")
 
 
@@ -49,8 +50,8 @@ def run_solver(case: Case, config: CommuteConfig) -> Solution:
     return solve_pairs(Pairs(case.dilap, *case.pairs), config, Allowance(MEMORY, allowed_cores()))
 
 
-def series(graph: Case | Undirected, steps: int = 2) -> Series:
-    return series_times(*graph.system, steps, memory=MEMORY, jobs=allowed_cores())
+def series(graph: Case | Undirected, steps: int = 2, jobs: int | None = None) -> Series:
+    return series_times(*graph.system, steps, memory=MEMORY, jobs=jobs or allowed_cores())
 
 
 def check(case: Case, found: Any) -> dict[str, Any]:
@@ -69,49 +70,71 @@ def svd(setting: Setting) -> Section:
     case = setting.sources.case("arxiv-year")
     matrix = case.dilap.laplacian
     ours = {"cgnn, Lanczos": lambda: truncated_svd(matrix, PAPER_RANK, 0, symmetric=True)}
-    goal = f"`svd --rank {PAPER_RANK}` on arxiv takes no longer than `randomized_svd`"
+    goal = f"`svd --rank {PAPER_RANK}` on arxiv: at most 0.6 of the CPU time of `randomized_svd`, residual below 1e-8"
     if not installed("sklearn"):
         return Section([Line("1a", goal, MISSING, None)], f"scikit-learn is {MISSING}.")
     enough = iterations_for(matrix, PAPER_RANK, 1e-8)
     names = {f"scikit-learn, {count} power iterations": count for count in (4, enough)}
     sides = {name: lambda count=count: randomized_svd(matrix, PAPER_RANK, count) for name, count in names.items()}
-    timed = interleaved({**ours, **sides}, setting.rounds)
+    timed = on_one_thread({**ours, **sides}, setting.rounds)
     own = timed.pop("cgnn, Lanczos")
-    rows = [("", "time", "ratio to cgnn", "residual")]
+    rows = [("", "CPU time, one thread", "ratio to cgnn", "residual")]
     rows.append(("cgnn, Lanczos", seconds(own.seconds), "1", f"{own.result.residual:.0e}"))
     for name, side in timed.items():
         left = residual(matrix, side.result)
         rows.append((name, seconds(side.seconds), ratio(side.seconds / own.seconds), f"{left:.0e}"))
     share = own.seconds / timed["scikit-learn, 4 power iterations"].seconds
-    return Section([Line("1a", goal, f"{ratio(share)} of its time with 4 iterations", share <= 1)], table(rows))
+    met = share <= 0.6 and own.result.residual < 1e-8
+    return Section([Line("1a", goal, f"{ratio(share)} of its time with 4 iterations", met)], table(rows))
 
 
 def products(setting: Setting) -> Section:
     """The series and the sketch against one scipy P @ P."""
     case = setting.sources.case("arxiv-year")
     transition = case.dilap.transition
-    timed = interleaved({"P @ P": lambda: transition @ transition, "series": lambda: series(case)}, setting.rounds)
-    reference = timed["P @ P"].seconds
+
+    def sides(jobs: int, steps: Sequence[int]) -> dict[str, Side]:
+        ours = {f"series, {count} steps": partial(series, case, count, jobs) for count in steps}
+        return {PRODUCT: lambda: transition @ transition, **ours}
+
+    alone = on_one_thread(sides(1, (2, 3)), setting.rounds)
+    both = interleaved(sides(2, (2,)), setting.rounds)
     sketch = once(lambda: run_solver(case, CommuteConfig(solver="sketch")))
-    three = once(lambda: series(case, 3))
-    sides: dict[str, Timed] = {"series, 2 steps": timed["series"], "series, 3 steps": three, "sketch": sketch}
-    measured = {name: check(case, side.result) for name, side in sides.items()}
-    rows: list[Sequence[str]] = [("", "time", "ratio to `P @ P`", "c: median", "c: 95 %", "h: median", "h: 95 %")]
-    rows.append(("scipy `P @ P`", seconds(reference), "1", "", "", "", ""))
-    for name, side in sides.items():
-        rows.append((name, seconds(side.seconds), ratio(side.seconds / reference), *errors(measured[name])))
-    share, first, last = timed["series"].seconds / reference, measured["series, 2 steps"], measured["sketch"]
+    results = {**{name: side.result for name, side in alone.items() if name != PRODUCT}, "sketch": sketch.result}
+    measured = {name: check(case, result) for name, result in results.items()}
+    shares = {
+        name: [timed[name].seconds / timed[PRODUCT].seconds for timed in (alone, both) if name in timed]
+        for name in alone
+    }
+    rows: list[Sequence[str]] = [
+        (
+            "",
+            "CPU time, one thread",
+            "ratio",
+            "wall time, two threads: ratio",
+            *(f"{x}: {y}" for x in "ch" for y in BOTH),
+        )
+    ]
+    for name, side in alone.items():
+        found = [*map(ratio, shares[name]), ""][:2]
+        figures = errors(measured[name]) if name in measured else [""] * 4
+        rows.append((name, seconds(side.seconds), *found, *figures))
+    rows.append(("sketch, wall time of one run", seconds(sketch.seconds), "", "", *errors(measured["sketch"])))
+    first, best = measured["series, 2 steps"], measured["sketch"]["median_relative_error"]
     median, high = first["median_relative_error"], first["p95_relative_error"]
-    best = last["median_relative_error"]
+    (one, two), (three,) = shares["series, 2 steps"], shares["series, 3 steps"]
+    on_arxiv, product = "`series` on arxiv", "`P @ P`"
     lines = [
-        Line("2a", "`series` on arxiv: at most twice the time of `P @ P`", f"{ratio(share)} times", share <= 2),
+        Line("2a", f"{on_arxiv}: at most 0.6 of the CPU time of {product} on one thread", ratio(one), one <= 0.6),
         Line(
             "2b",
-            "`series` on arxiv, `--verify 64`: median error of c at most 1 %, 95th percentile at most 10 %",
+            f"{on_arxiv}, `--verify 64`: median error of c at most 1 %, 95th percentile at most 10 %",
             f"{percent(median)}, {percent(high)}",
             median <= 0.01 and high <= 0.1,
         ),
         Line("2c", "`sketch` on arxiv: median error of c at most 0.3 %", percent(best), best <= 0.003),
+        Line("2d", f"{on_arxiv}, two threads: at most 0.4 of the wall time of {product}", ratio(two), two <= 0.4),
+        Line("2e", f"{on_arxiv}, 3 steps: at most 2.5 times the CPU time of {product}", ratio(three), three <= 2.5),
     ]
     return Section(lines, table(rows))
 

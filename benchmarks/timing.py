@@ -1,10 +1,15 @@
-"""Times of several sides of a comparison, taken in turns in one process, so that a busy moment hits all of them."""
+"""Times of several sides of a comparison, taken in turns in one process, so that a busy moment hits all of them.
+
+A ratio that is claimed is one of CPU time on one thread, or of time on the wall on two.
+"""
 
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 Side = Callable[[], Any]
 
@@ -30,6 +35,12 @@ def interleaved(
             if number >= warm:
                 times[name].append(clock() - started)
     return {name: Timed(statistics.median(taken), results[name]) for name, taken in times.items()}
+
+
+def on_one_thread(sides: Mapping[str, Side], rounds: int) -> dict[str, Timed]:
+    """The same in CPU time, with one thread of BLAS; the sides start none of their own."""
+    with threadpool_limits(1):
+        return interleaved(sides, rounds, clock=time.process_time)
 
 
 def once(side: Side) -> Timed:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from cgnn_cli import resources
-from cgnn_cli.mapped import OUT_OF_SPACE, in_file, is_mapped, no_room, unnamed_file
+from cgnn_cli.mapped import OUT_OF_SPACE, in_file, no_room, unnamed_file
 
 SLICE = 1 << 18  # numbers of an array that are worked on at a time
 
@@ -53,18 +53,19 @@ def block_entries() -> int:
 
 def empty(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     """An array to be filled."""
-    shape, kind = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
-    if PLACE.folder is None or math.prod(shape) * kind.itemsize < resources.MAPPED_FROM:
-        return np.empty(shape, kind)
-    return in_file(shape, kind, PLACE.folder)
+    return _made(np.empty, shape, dtype)
 
 
 def zeros(shape: int | tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     """An array of zeros, as new files are."""
-    found = empty(shape, dtype)
-    if not is_mapped(found):
-        found[...] = 0
-    return found
+    return _made(np.zeros, shape, dtype)
+
+
+def _made(small: Callable[..., np.ndarray], shape: int | tuple[int, ...], dtype: Any) -> np.ndarray:
+    shape, kind = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
+    if PLACE.folder is None or math.prod(shape) * kind.itemsize < resources.MAPPED_FROM:
+        return small(shape, kind)
+    return in_file(shape, kind, PLACE.folder)
 
 
 def computed(length: int, make: Callable[[slice], Any], dtype: Any = np.float64) -> np.ndarray:

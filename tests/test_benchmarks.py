@@ -1,4 +1,4 @@
-"""benchmarks/commute.py and training.py run from end to end on tiny graphs; the networks they compare are the same."""
+"""The benchmarks run from end to end on tiny graphs; the networks they compare are the same."""
 
 import re
 import subprocess
@@ -32,7 +32,7 @@ def test_every_part_writes_finite_figures(tmp_path: Path) -> None:
     assert text.startswith("# Before\n\nprose\n\n<!-- measured: svd -->\n|") and "\n\n## After\n" in text
     assert not re.search(r"\b(nan|inf|None)\b", text)
     goals = [line.split(" | ") for line in part(text, "goals").splitlines()[2:]]
-    assert [row[0].strip("| ") for row in goals] == ["1a", "1b", "2a", "2b", "2c", "3", "5a", "5b", "7a"]
+    assert [row[0].strip("| ") for row in goals] == ["1a", "1b", "2a", "2b", "2c", "2d", "2e", "3", "5a", "5b", "7a"]
     for _, _, measured, met in goals:
         assert FIGURE.search(measured) or (measured, met) == ("not installed", "not measured |")
     for name in ("svd", "series", "tolerance", "growth", "memory", "dense", "sets"):
@@ -71,6 +71,14 @@ def test_training_on_the_largest_graph_writes_its_figure(tmp_path: Path) -> None
     assert goal.startswith("| 6f |") and FIGURE.search(goal.split(" | ")[2])
 
 
+def test_commands_write_finite_figures(tmp_path: Path) -> None:
+    text = benchmark(tmp_path / "page.md", program="command.py")
+    goals = [line.split(" | ") for line in part(text, "goals").splitlines()[2:]]
+    assert [row[0].strip("| ") for row in goals] == ["9a", "9c", "9d"]
+    assert all(FIGURE.search(row[2]) for row in goals)
+    assert "--rank 5" in part(text, "cold") and len(part(text, "start").splitlines()) == 7
+
+
 GRAPHS = ("chameleon", "squirrel", "am-photo", "arxiv-year")
 
 
@@ -97,7 +105,7 @@ def test_the_networks_that_are_compared_are_the_same(tmp_path: Path, monkeypatch
             torch.testing.assert_close(peer.eval()(*inputs), ours, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("program", ["commute.py", "training.py"])
+@pytest.mark.parametrize("program", ["commute.py", "training.py", "command.py"])
 def test_data_must_be_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str) -> None:
     monkeypatch.delenv("CGNN_TEST_DATA", raising=False)
     command = [sys.executable, str(ROOT / "benchmarks" / program), "--output", str(tmp_path / "page.md")]

@@ -5,6 +5,21 @@ A row's terms are added in the order of scipy's public products, so that the bit
 free for other threads.
 """
 
+cdef extern from *:
+    """
+    #if defined(__GNUC__)
+    #define soon(place) __builtin_prefetch(place)
+    #else
+    #define soon(place)
+    #endif
+    """
+    void soon(const void* place) nogil  # a line that will be read, as the rows and states of a walk lie anywhere
+
+cdef enum:
+    ROWS_AHEAD = 8
+    STATES_AHEAD = 32
+
+
 ctypedef fused index:
     int
     long long
@@ -25,6 +40,10 @@ def product_on(
             for place in range(wanted_pointers[row], wanted_pointers[row + 1]):
                 places[wanted_columns[place]] = <index> (place + 1)
             for entry in range(left_pointers[row], left_pointers[row + 1]):
+                if entry + ROWS_AHEAD < left_columns.shape[0]:
+                    step = pointers[left_columns[entry + ROWS_AHEAD]]
+                    soon(&columns[0] + step)
+                    soon(&values[0] + step)
                 middle, value = left_columns[entry], left_values[entry]
                 for step in range(pointers[middle], pointers[middle + 1]):
                     place = places[columns[step]]
@@ -71,6 +90,10 @@ def product(
         for row in range(left_pointers.shape[0] - 1):
             last = -1
             for entry in range(left_pointers[row], left_pointers[row + 1]):
+                if entry + ROWS_AHEAD < left_columns.shape[0]:
+                    step = pointers[left_columns[entry + ROWS_AHEAD]]
+                    soon(&columns[0] + step)
+                    soon(&values[0] + step)
                 middle, value = left_columns[entry], left_values[entry]
                 for step in range(pointers[middle], pointers[middle + 1]):
                     column = columns[step]
@@ -100,6 +123,8 @@ def add_product(
         for row in range(pointers.shape[0] - 1):
             term = total[row]
             for entry in range(pointers[row], pointers[row + 1]):
+                if entry + STATES_AHEAD < columns.shape[0]:
+                    soon(&vector[0] + columns[entry + STATES_AHEAD])
                 term += values[entry] * vector[columns[entry]]
             total[row] = term
 
@@ -118,3 +143,18 @@ def add_products(
                 column, value = columns[entry], values[entry]
                 for place in range(total.shape[1]):
                     total[row, place] += value * vectors[column, place]
+
+
+def gathered_differences(
+    const double[:, ::1] diagonal, const double[:, ::1] kept, const long long[::1] places, const index[::1] ends,
+    double[:, ::1] lines,
+):
+    """lines[:, pair] = diagonal[ends[pair]] - kept[places[pair]]."""
+    cdef Py_ssize_t pair, line
+    with nogil:
+        for pair in range(places.shape[0]):
+            if pair + ROWS_AHEAD < places.shape[0]:
+                soon(&kept[0, 0] + places[pair + ROWS_AHEAD] * kept.shape[1])
+                soon(&diagonal[0, 0] + <Py_ssize_t> ends[pair + ROWS_AHEAD] * diagonal.shape[1])
+            for line in range(lines.shape[0]):
+                lines[line, pair] = diagonal[ends[pair], line] - kept[places[pair], line]

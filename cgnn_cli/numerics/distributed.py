@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from cgnn_cli.numerics.csr import is_long, matrix_of, rows_of
+from cgnn_cli.numerics.masked import add_product
 from cgnn_cli.numerics.threads import RowBlocks, equal_rows
 from cgnn_cli.ranks import leading
 
@@ -23,7 +24,11 @@ Factor: TypeAlias = "csr_array | RowBlocks"
 
 def multiply(matrix: csr_array, x: np.ndarray) -> np.ndarray:
     """matrix @ x, for a matrix whose entries stay as they are from its first product on."""
-    return np.asarray(factor(matrix) @ x)
+    if leading.GROUP is not None or is_long(matrix) or not matrix.dtype == x.dtype == np.float64:
+        return np.asarray(factor(matrix) @ x)
+    product = np.zeros((matrix.shape[0], *x.shape[1:]))
+    add_product(matrix, x, product)
+    return product
 
 
 def factor(matrix: csr_array, jobs: int | None = None) -> Factor | DistributedRows:

@@ -84,6 +84,16 @@ def values_on(pattern: Pattern, block: csr_array) -> np.ndarray:
     return values
 
 
+def gathered_differences(diagonal: np.ndarray, kept: np.ndarray, places: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """diagonal[:, ends] - kept[:, places], of lines that are stored column by column."""
+    lines = np.empty((len(kept), len(places)))
+    if COMPILED:
+        compiled.gathered_differences(*map(np.ascontiguousarray, (diagonal.T, kept.T, places, ends)), lines)
+    else:
+        np.subtract(np.take(diagonal.T, ends, axis=0).T, np.take(kept.T, places, axis=0).T, out=lines)
+    return lines
+
+
 def add_product(matrix: csr_array, x: np.ndarray, total: np.ndarray) -> None:
     """total += matrix @ x for a vector or columns, the terms of a row one by one: `total` is contiguous."""
     if COMPILED:

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 from cgnn_cli import scratch
 from cgnn_cli.numerics.csr import LARGEST_INDEX, by_rows, diagonal_rows, matrix_of, tally, transposed
 from cgnn_cli.numerics.distributed import multiply
-from cgnn_cli.numerics.masked import Pattern
+from cgnn_cli.numerics.masked import Pattern, gathered_differences
 from cgnn_cli.numerics.powers import KEPT, Plan, kept_entries, make_plan
 from cgnn_cli.numerics.threads import run_in_threads, slices
 from cgnn_cli.numerics.walk import Walk
@@ -103,7 +103,7 @@ def series_times(
         ahead, behind = source[part], target[part]
         directions = []
         for places, start, end in ((pairs.ahead, ahead, behind), (pairs.behind, behind, ahead)):
-            lines = np.ascontiguousarray(_columns(diagonal, end) - _columns(kept, places[part]))
+            lines = gathered_differences(diagonal, kept, places[part], end)
             jumps.add(lines, start, end)
             lines /= perron[end]
             directions.append(lines)

@@ -36,7 +36,9 @@ LONG_STRING = 256
 ARRAY_MEMORY = 2  # a byte of an element takes about so many while the element is read and verified
 CHUNK_BYTES = 1 << 20
 PAGE = 4096  # where arrays begin that are mapped
-MAPPED_FROM = 32 << 20  # bytes of an array that is written as it is, and mapped rather than read
+# Bytes of an array that is written as it is, and mapped rather than read. To compress one takes more time than most
+# stages: on arxiv 20 ns a byte by gzip, 8 by LZF, 0.8 as it is, for files of 128, 161 and 241 MB.
+MAPPED_FROM = 1 << 20
 
 
 def is_csr(element: Any) -> bool:
@@ -200,7 +202,8 @@ def _write_array(group: h5py.Group, name: str, array: np.ndarray) -> None:
     storage: dict[str, Any] = {}
     if array.ndim and array.size and not is_large(array):
         rows = max(1, min(len(array), CHUNK_BYTES // max(1, array.nbytes // len(array))))
-        storage = {"chunks": (rows, *array.shape[1:]), "compression": "gzip", "shuffle": True, "fletcher32": True}
+        storage = {"chunks": (rows, *array.shape[1:]), "compression": "gzip", "compression_opts": 1}
+        storage |= {"shuffle": True, "fletcher32": True}
     dataset = group.create_dataset(name, data=array, dtype=dtype, track_times=False, **storage)
     dataset.attrs["encoding-type"], dataset.attrs["encoding-version"] = encoding
 

@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from cgnn_cli.numerics import masked
-from cgnn_cli.numerics.masked import Pattern, add_product, add_rank_one, product, product_on, values_on
+from cgnn_cli.numerics.masked import (
+    Pattern,
+    add_product,
+    add_rank_one,
+    gathered_differences,
+    product,
+    product_on,
+    values_on,
+)
 from tests.graphs import sparse
 
 
@@ -59,6 +67,18 @@ def test_both_ways_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(masked, "COMPILED", False)
     by_scipy = [made for right in (matrix, cancelling) for made in everything(pattern, matrix, right)]
     assert all(map(np.array_equal, compiled, by_scipy))
+
+
+@pytest.mark.parametrize("integer", [np.int32, np.int64])
+def test_differences_are_gathered(integer: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(3)
+    diagonal, kept = generator.standard_normal((9, 3)).T, generator.standard_normal((40, 3)).T
+    places = generator.integers(0, 40, 25)
+    ends: np.ndarray = generator.integers(0, 9, 25).astype(integer)
+    compiled = gathered_differences(diagonal, kept, places, ends)
+    monkeypatch.setattr(masked, "COMPILED", False)
+    assert np.array_equal(compiled, gathered_differences(diagonal, kept, places, ends))
+    assert np.array_equal(compiled, diagonal[:, ends] - kept[:, places])
 
 
 def everything(pattern: Pattern, left: csr_array, right: csr_array) -> list[np.ndarray]:

@@ -63,11 +63,12 @@ def test_datasets_are_compressed_checked_and_without_times_or_variable_lengths()
             assert filters == (("gzip", True, True) if item.ndim and item.size else (None, False, False))
 
 
-def test_chunks_hold_at_most_a_mebibyte() -> None:
-    elements = {"long": np.zeros(400_000), "wide": np.zeros((2, 200_000))}
-    with h5py.File(write(Path("a.h5"), sample(elements=elements))) as file:
-        assert file["long"].chunks == ((1 << 20) // 8,)
-        assert file["wide"].chunks == (1, 200_000)
+def test_only_what_is_small_or_of_strings_is_compressed_in_chunks_of_at_most_a_mebibyte() -> None:
+    elements = {"less": np.zeros((1 << 17) - 1), "names": np.full(300_000, b"names")}
+    with h5py.File(write(Path("a.h5"), sample(elements={**elements, "plain": np.zeros((2, 1 << 16))}))) as file:
+        assert file["less"].chunks == file["less"].shape and file["less"].compression_opts == 1
+        assert file["names"].chunks == ((1 << 20) // 5,)
+        assert file["plain"].chunks is None and file["plain"].id.get_storage_size() == 1 << 20
 
 
 def test_equal_artifacts_have_equal_bytes() -> None:

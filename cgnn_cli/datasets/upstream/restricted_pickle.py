@@ -2,11 +2,13 @@
 
 A pickle builds its objects by calling what it names. Here the names that numpy's integer arrays need give a note of
 what would have been called, and no other name is known; the arrays are then made of these notes. Python's own
-unpickler is used, not the C one, which reserves whatever memory a file asks for.
+unpickler is used, not the C one, which reserves whatever memory a file asks for; but runs of plain integers, of which
+lists of nodes are made, are known by their bytes to ask for nothing, and are left to it.
 """
 
 import io
 import pickle
+import re
 import struct
 from pathlib import Path
 from typing import Any, ClassVar
@@ -57,6 +59,10 @@ def read_split_arrays(path: Path) -> list[dict[str, np.ndarray]]:
         raise DataError(f"{path} cannot be read as a file of splits: {one_line(error)}", HINT) from error
 
 
+# Integers of one, two and four bytes, one after another; at most so many, for the sake of memory.
+INTEGERS = re.compile(rb"(?:K.|M..|J....){1,65536}+", re.DOTALL)
+
+
 class _Note:
     """What a pickle names, the arguments it is called with, and the state that the result is given."""
 
@@ -73,6 +79,10 @@ class _Note:
 class _SplitUnpickler(pickle._Unpickler):
     """Admits the names above only, and gives notes for them; persistent ids are refused by its base."""
 
+    def __init__(self, stream: io.BytesIO) -> None:
+        super().__init__(stream)
+        self._stream = stream
+
     def find_class(self, module: str, name: str) -> Any:
         named = f"{module}.{name}"
         if named not in ADMITTED:
@@ -84,7 +94,22 @@ class _SplitUnpickler(pickle._Unpickler):
         (length,) = struct.unpack("<Q", self.read(8))
         self.append(bytearray(self.read(length)))
 
-    dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch, pickle.BYTEARRAY8[0]: load_bytes}
+    def load_mark(self: Any) -> None:
+        """Its base takes the integers of a list one by one, which come after a mark."""
+        pickle._Unpickler.dispatch[pickle.MARK[0]](self)
+        stream = self._unframer.current_frame or self._stream
+        with stream.getbuffer() as content:
+            found = INTEGERS.match(content, stream.tell())
+            if found:
+                self.stack.extend(pickle.loads(b"(%bl." % found[0]))
+        if found:
+            stream.seek(found.end())
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        **pickle._Unpickler.dispatch,
+        pickle.BYTEARRAY8[0]: load_bytes,
+        pickle.MARK[0]: load_mark,
+    }
 
 
 def _checked_splits(splits: list[Any], most_entries: int) -> list[dict[str, np.ndarray]]:
@@ -128,6 +153,8 @@ def _integers(dtype: Any, content: Any) -> np.ndarray:
 def _as_int64(values: list[Any] | np.ndarray) -> np.ndarray:
     if isinstance(values, np.ndarray):
         return values.astype(np.int64)
+    if set(map(type, values)) == {int}:
+        return np.array(values, dtype=np.int64)
     return np.fromiter(map(_integer, values), dtype=np.int64, count=len(values))
 
 
