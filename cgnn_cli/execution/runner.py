@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
+from cgnn_cli.estimates import PILED_UP
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
+from cgnn_cli.freed_memory import keeping_blocks
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps, parts_in
 from cgnn_cli.ranks import leading
@@ -219,9 +221,11 @@ class Runner:
         stage = step.stage
         if stage.sent is not None:  # those of models, which load torch
             check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
+        roomy = False
         if stage.memory is not None:
             needed, limit = stage.memory(inputs, step.config, self.compute), memory_limit(self.compute.memory_limit)
             check_memory(stage.name, needed, limit, self._relief(step))
+            roomy = stage.sent is not None and PILED_UP * needed <= limit
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
         if leading.size() > 1 and not stage.over_ranks(step.config):
@@ -238,7 +242,7 @@ class Runner:
             data = step.make()
         else:
             assert stage.compute is not None
-            with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
+            with self.stopper.hold() if stage.resumable(step.config) else nullcontext(), keeping_blocks(roomy):
                 data = stage.compute(module, inputs, step.config, self.compute, watch)
         if not (self.stopper.holding or stage.resumable(step.config)):
             self.stopper.hear()
