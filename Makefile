@@ -70,7 +70,7 @@ bench-commute: .venv/installed
 	$(BIN)/python benchmarks/commute.py $(if $(DATA),--data $(DATA)) --large
 
 bench-training: .venv/installed
-	$(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
+	GOMP_SPINCOUNT=1000 $(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
 
 # estimates of memory against measured peaks; STORE=FOLDER keeps the inputs, EDGES="10000 100000" for a part of it
 bench-memory: .venv/installed

@@ -20,22 +20,22 @@ def keeping_blocks(worth_it: bool = True) -> Iterator[None]:
     first: half of the CPU time of a training on a graph that large. Kept blocks that do not fit pile up
     (estimates.py), so this is worth it only where memory is left. Other systems' libraries are left as they are.
     """
-    library = _glibc() if worth_it else None
-    if library is None:
-        yield
-        return
-    library.mallopt(MMAP_THRESHOLD, LARGEST)
-    library.mallopt(TRIM_THRESHOLD, NEVER)
+    library = set_thresholds(LARGEST, NEVER) if worth_it else None
     try:
         yield
     finally:
-        library.mallopt(MMAP_THRESHOLD, USUAL)
-        library.mallopt(TRIM_THRESHOLD, 2 * USUAL)
-        library.malloc_trim(0)
+        if library is not None:
+            set_thresholds(USUAL, 2 * USUAL)
+            library.malloc_trim(0)
 
 
-def _glibc() -> ctypes.CDLL | None:
+def set_thresholds(largest: int, trimmed: int) -> ctypes.CDLL | None:
+    """Keep freed blocks up to a size, and so many bytes at the end of the heap; the library, if it is glibc."""
     try:
-        return ctypes.CDLL(None) if os.confstr("CS_GNU_LIBC_VERSION") else None
+        library = ctypes.CDLL(None) if os.confstr("CS_GNU_LIBC_VERSION") else None
     except (OSError, ValueError):  # there is no such library, or no such name
         return None
+    if library is not None:
+        library.mallopt(MMAP_THRESHOLD, largest)
+        library.mallopt(TRIM_THRESHOLD, trimmed)
+    return library

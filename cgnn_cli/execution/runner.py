@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.provenance import Recorder
 from cgnn_cli.store.store import Store
+
+SPINS = "1000"  # looks at what it waits for, before a thread sleeps; read when torch is loaded
 
 if TYPE_CHECKING:
     from cgnn_cli.execution.lending import Lender
@@ -133,8 +136,14 @@ class Runner:
             choose_device(self.compute.device)
 
     def load_torch(self) -> None:
-        """Import torch, which may take many seconds the first time: not without a word."""
+        """Import torch, which may take many seconds the first time: not without a word.
+
+        A thread that waits for others does so asleep after some 20 microseconds, where OpenMP would spin for
+        milliseconds: on a busy machine two threads took 15 times the CPU time of one.
+        """
         if "torch" not in sys.modules:
+            if "OMP_WAIT_POLICY" not in os.environ:
+                os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
             self.reporter.begins("loading torch")
             import_module("torch")
 

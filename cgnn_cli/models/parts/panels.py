@@ -1,8 +1,8 @@
 """Panels, of a row a node: what follows a layer, and the maximum over layers, with their gradients written out.
 
-They give what F.relu, dropout, F.normalize and a maximum over stacked layers give, bit for bit. On a CPU a block of rows
-goes through all of it before the next, as it then stays in the cache: a large panel is read and written once. They keep
-less for the backward pass, too.
+They give what F.relu, dropout, F.normalize and a maximum over stacked layers give, bit for bit, and keep less for the
+backward pass. On a CPU a block of rows goes through all of it before the next: it stays in the cache meanwhile, and a
+large panel is read and written once.
 """
 
 from collections.abc import Iterator, Sequence

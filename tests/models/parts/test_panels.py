@@ -75,5 +75,7 @@ def test_rectified_blocks_of_rows_are_relu_dropout_and_unit_rows_bit_for_bit(sha
 def test_the_largest_over_several_blocks_has_the_gradient_of_whole_panels() -> None:
     generator = torch.Generator().manual_seed(3)
     inputs = [torch.randn(BLOCK // 16 + 3, 32, generator=generator, requires_grad=True) for _ in range(3)]
-    found = [torch.autograd.grad(made.square().sum(), inputs) for made in (largest(inputs), torch.stack(inputs).amax(0))]
+    found = [
+        torch.autograd.grad(made.square().sum(), inputs) for made in (largest(inputs), torch.stack(inputs).amax(0))
+    ]
     assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
