@@ -318,8 +318,6 @@ def test_a_first_layer_that_a_validation_and_the_next_step_share_changes_no_bit(
 def test_where_the_input_is_drawn_or_changes_no_first_layer_is_shared(
     graph: Graph, operators: Operators, changes: dict[str, Any]
 ) -> None:
-    assert prepare(graph, operators, SMALL, 0, choose_device("cpu")).has_steady_start
-    config = dataclasses.replace(SMALL, **changes)
-    assert not Task.has_steady_start.func(  # type: ignore[attr-defined]
-        dataclasses.replace(prepare(graph, operators, SMALL, 0, choose_device("cpu")), config=config)
-    )
+    task = prepare(graph, operators, SMALL, 0, choose_device("cpu"))
+    assert task.has_steady_start
+    assert not dataclasses.replace(task, config=dataclasses.replace(SMALL, **changes)).has_steady_start
