@@ -43,5 +43,5 @@ def test_a_block_that_was_freed_is_handed_out_again_and_given_back_at_the_end() 
     """Pages that the system prepares for each of several blocks, in a process where nothing was kept before."""
     made = subprocess.run([sys.executable, "-c", PROGRAM], check=True, stdout=subprocess.PIPE, text=True)
     *anew, again, given_back = json.loads(made.stdout)
-    assert len(anew) == 5 and min(anew) > PAGES * 0.9
-    assert again < PAGES / 10 and given_back > PAGES / 2
+    assert len(anew) == 5 and again < min(anew) / 4  # of 4 KiB, or of 2 MiB where all memory has such
+    assert given_back > PAGES / 2
