@@ -70,7 +70,7 @@ bench-commute: .venv/installed
 	$(BIN)/python benchmarks/commute.py $(if $(DATA),--data $(DATA)) --large
 
 bench-training: .venv/installed
-	$(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
+	GOMP_SPINCOUNT=1000 $(BIN)/python benchmarks/training.py $(if $(DATA),--data $(DATA)) --large
 
 # BEFORE=FOLDER: a checkout of the version to compare with; DATA as above
 bench-command: .venv/installed

@@ -9,7 +9,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ from scipy.sparse import csr_array
 from torch import Tensor, nn
 
 from cgnn_cli.configs import CommuteConfig, TrainConfig
+from cgnn_cli.freed_memory import LARGEST, NEVER, USUAL, set_thresholds
 from cgnn_cli.graph import Graph, Operators
 from cgnn_cli.models.model_table import train_config
 from cgnn_cli.models.parts.adam import Adam
@@ -71,10 +71,19 @@ def own_task(graph: Graph, model: str, shape: Shape) -> Task:
 
 
 def own_epoch(graph: Graph, model: str, shape: Shape) -> Callable[[], None]:
-    """cgnn's own epoch: a training step and a validation, as `cgnn train` runs them."""
-    task = own_task(graph, model, shape)
+    """cgnn's own epoch: a training step and a validation, as `cgnn train` runs them.
+
+    It keeps large blocks of memory; the other sides have them as their users do, from the same process.
+    """
+    task, state = own_task(graph, model, shape), State()
     optimiser = Adam(task.network.parameters(), task.config.lr, task.config.weight_decay)
-    return partial(run_epoch, task, optimiser, State())
+
+    def epoch() -> None:
+        set_thresholds(LARGEST, NEVER)
+        run_epoch(task, optimiser, state)
+        set_thresholds(USUAL, NEVER)
+
+    return epoch
 
 
 Join = Callable[[list[Tensor]], Tensor]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from cgnn_cli.configs import ComputeConfig
 from cgnn_cli.errors import CorruptError, ResourceError, UpstreamError
+from cgnn_cli.estimates import PILED_UP
 from cgnn_cli.execution.snapshots import Show, SnapshotWatch, check_tensorboard
+from cgnn_cli.freed_memory import keeping_blocks
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.pipeline import Inputs, Step, merge_operators, operator_steps, parts_in
 from cgnn_cli.ranks import leading
@@ -29,6 +32,8 @@ from cgnn_cli.store import artifact as files
 from cgnn_cli.store.artifact import Artifact, Header
 from cgnn_cli.store.provenance import Recorder
 from cgnn_cli.store.store import Store
+
+SPINS = "1000"  # looks at what it waits for, before a thread sleeps; read when torch is loaded
 
 if TYPE_CHECKING:
     from cgnn_cli.execution.lending import Lender
@@ -131,8 +136,14 @@ class Runner:
             choose_device(self.compute.device)
 
     def load_torch(self) -> None:
-        """Import torch, which may take many seconds the first time: not without a word."""
+        """Import torch, which may take many seconds the first time: not without a word.
+
+        A thread that waits for others does so asleep after some 20 microseconds, where OpenMP would spin for
+        milliseconds: on a busy machine two threads took 15 times the CPU time of one.
+        """
         if "torch" not in sys.modules:
+            if "OMP_WAIT_POLICY" not in os.environ:
+                os.environ.setdefault("GOMP_SPINCOUNT", SPINS)
             self.reporter.begins("loading torch")
             import_module("torch")
 
@@ -219,9 +230,11 @@ class Runner:
         stage = step.stage
         if stage.sent is not None:  # those of models, which load torch
             check_address_space(LEAST_TORCH_SPACE, "the libraries of models")
+        roomy = False
         if stage.memory is not None:
             needed, limit = stage.memory(inputs, step.config, self.compute), memory_limit(self.compute.memory_limit)
             check_memory(stage.name, needed, limit, self._relief(step))
+            roomy = stage.sent is not None and PILED_UP * needed <= limit
         if stage.disk is not None:
             check_disk(stage.name, stage.disk(inputs, step.config), self.store.root)
         if leading.size() > 1 and not stage.over_ranks(step.config):
@@ -238,7 +251,7 @@ class Runner:
             data = step.make()
         else:
             assert stage.compute is not None
-            with self.stopper.hold() if stage.resumable(step.config) else nullcontext():
+            with self.stopper.hold() if stage.resumable(step.config) else nullcontext(), keeping_blocks(roomy):
                 data = stage.compute(module, inputs, step.config, self.compute, watch)
         if not (self.stopper.holding or stage.resumable(step.config)):
             self.stopper.hear()

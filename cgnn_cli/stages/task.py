@@ -19,7 +19,7 @@ from cgnn_cli.graph import SPLIT_PARTS, TRAIN, UNUSED, Graph, Operators
 from cgnn_cli.models.model_table import build_network
 from cgnn_cli.models.option_groups import SamplingOptions, SimilarityOptions
 from cgnn_cli.models.parts.branch import WithBranch, similar_labels
-from cgnn_cli.models.parts.classifier import Classifier, Output, Shape, hide_entries
+from cgnn_cli.models.parts.classifier import Classifier, Network, Output, Shape, hide_entries
 from cgnn_cli.models.parts.feature_rows import FeatureRows
 from cgnn_cli.models.parts.label_walk import LabelWalk
 from cgnn_cli.models.parts.propagate import Input, Propagator, lay_out, with_last
@@ -136,6 +136,14 @@ class Task:
             return False
         read = self.config.to_dict()
         return not any(value for name, value in read.items() if name.endswith("dropout") or name == "batch_norm")
+
+    @cached_property
+    def has_steady_start(self) -> bool:
+        """Whether at least the first layer makes in training what it makes afterwards."""
+        if not isinstance(self.network, Network) or self.network.draws or batches(self.config):
+            return False
+        drawn = ("input_dropout", "attention_dropout", "label_walk")
+        return not any(self.config.to_dict().get(name) for name in drawn)
 
     @property
     def whole_input(self) -> Input:

@@ -242,9 +242,10 @@ def _validate(task: Task, state: State) -> Validated:
     """What the validation nodes say after an epoch.
 
     The weights are those that the next step starts from. Where nothing is drawn at random, it starts from the same
-    class scores too, and they are not computed twice.
+    class scores too, and they are not computed twice; where something is, this may still hold for the first layer.
     """
     task.network.eval()
+    task.network.keeps_first = task.has_steady_start and not task.is_steady
     chosen = task.nodes["val"]
     with torch.set_grad_enabled(task.is_steady):
         everything = task.output().logits

@@ -1,5 +1,9 @@
 """The runner: what is there is found, what is missing is computed, and each artifact is told once."""
 
+import os
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,3 +150,45 @@ def test_what_a_clean_up_removes_again_and_again_is_read_under_its_lock(monkeypa
     monkeypatch.setattr(Store, "find", find_then_sweep)
     assert runner.data(step).adjacency.shape == (1500, 1500)
     assert swept and heard_by(runner).computed("rewire") == 0
+
+
+@pytest.mark.parametrize(("share", "kept"), [(1.1, False), (3.1, True)])
+def test_a_training_keeps_freed_memory_only_where_that_can_pile_up(
+    share: float, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+
+    def keeping(worth_it: bool) -> AbstractContextManager[None]:
+        asked.append(worth_it)
+        return nullcontext()
+
+    runner = runner_over()
+    fit = fits_for(runner)[0]
+    for needed in fit.inputs.values():
+        runner.obtain(needed)
+    inputs = {role: runner.data(needed) for role, needed in fit.inputs.items()}
+    assert fit.stage.memory is not None
+    needed_bytes = fit.stage.memory(inputs, fit.config, runner.compute)
+    runner.compute = replace(runner.compute, memory_limit=str(int(share * needed_bytes)))
+    monkeypatch.setattr("cgnn_cli.execution.runner.keeping_blocks", keeping)
+    runner.obtain(fit)
+    assert asked == [kept]
+
+
+@pytest.mark.parametrize(("given", "set_to"), [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7")])
+def test_threads_that_wait_sleep_soon_unless_the_user_says_otherwise(
+    given: dict[str, str], set_to: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is set before torch is loaded, which reads it."""
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.setenv(name, "")  # to be put back
+        monkeypatch.delenv(name)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    seen: list[str | None] = []
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(
+        "cgnn_cli.execution.runner.import_module", lambda name: seen.append(os.environ.get("GOMP_SPINCOUNT"))
+    )
+    runner_over().load_torch()
+    assert seen == [set_to]

@@ -15,7 +15,7 @@ from cgnn_cli.graph import CommuteTimes, Fit, Graph, Operators
 from cgnn_cli.models.cgnn import CgnnConfig
 from cgnn_cli.models.gat import GatConfig
 from cgnn_cli.models.model_table import learners
-from cgnn_cli.models.parts.classifier import Output
+from cgnn_cli.models.parts.classifier import Network, Output
 from cgnn_cli.numerics.csr import canonical_csr
 from cgnn_cli.stages.commute import commute
 from cgnn_cli.stages.dilap import dilap
@@ -290,3 +290,34 @@ def test_predictions_are_the_mean_of_the_splits(graph: Graph, operators: Operato
     np.testing.assert_allclose(both.probability, mean.max(axis=1), rtol=1e-6)
     np.testing.assert_array_equal(both.classes, mean.argmax(axis=1))
     assert both.hidden.shape == (120, 16)
+
+
+@pytest.mark.parametrize("changes", [{}, {"batch_norm": True}, {"jumping_knowledge": "max", "l2_norm": True}])
+def test_a_first_layer_that_a_validation_and_the_next_step_share_changes_no_bit(
+    graph: Graph, operators: Operators, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[bool] = []
+    first = Network._first_layer
+
+    def counted(network: Network, x: Any) -> torch.Tensor:
+        made.append(network.training and network.kept_first is None)
+        return first(network, x)
+
+    monkeypatch.setattr(Network, "_first_layer", counted)
+    config = dataclasses.replace(SMALL, epochs=6, dropout=0.5, **changes)
+    shared = fit(graph, operators, config, 0)
+    assert made == [True] + 11 * [False]  # the first step of all has no validation before it
+    monkeypatch.setattr(Task, "has_steady_start", False)
+    apart = fit(graph, operators, config, 0)
+    assert made[12:] == 6 * [True, False]
+    assert all(np.array_equal(shared.weights[name], apart.weights[name]) for name in apart.weights)
+    assert np.array_equal(shared.history["loss"], apart.history["loss"])
+
+
+@pytest.mark.parametrize("changes", [{"input_dropout": 0.3}, {"label_walk": True}, {"batch_nodes": 16}])
+def test_where_the_input_is_drawn_or_changes_no_first_layer_is_shared(
+    graph: Graph, operators: Operators, changes: dict[str, Any]
+) -> None:
+    task = prepare(graph, operators, SMALL, 0, choose_device("cpu"))
+    assert task.has_steady_start
+    assert not dataclasses.replace(task, config=dataclasses.replace(SMALL, **changes)).has_steady_start

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from cgnn_cli.models.option_groups import ActivationOption, StackOptions
 from cgnn_cli.models.parts.layout import Layer, Layout, Term
-from cgnn_cli.models.parts.panels import largest, unit_rows
+from cgnn_cli.models.parts.panels import largest, rectified, unit_rows
 from cgnn_cli.models.parts.propagate import Input
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "elu": F.elu, "gelu": F.gelu, "tanh": torch.tanh}
@@ -59,6 +59,7 @@ class Classifier(nn.Module):
 
     pretrain_epochs = 0
     draws = False
+    keeps_first = False
     undecayed: tuple[nn.Parameter, ...] = ()
 
     def forward(self, x: Input) -> Output:
@@ -77,7 +78,12 @@ class Network(Classifier):
 
     `make_layer(inputs, outputs)` makes one graph layer, whose outputs are `config.widening` times as many (heads,
     hops). With `--head-layers 0` the last graph layer gives the classes, and its heads or hops are averaged.
+
+    A network that `keeps_first` makes its first layer once for a validation and the step after it: neither weights nor
+    input change in between, and what is drawn comes later.
     """
+
+    kept_first: Tensor | None = None
 
     def __init__(self, make_layer: Callable[[int, int], nn.Module], shape: Shape, config: StackOptions) -> None:
         super().__init__()
@@ -103,11 +109,25 @@ class Network(Classifier):
 
     def graph_layer(self, state: Input, number: int) -> Tensor:
         """One layer with what follows it; without a head nothing follows the last."""
-        made: Tensor = self.layers[number](state)
+        made: Tensor = self._first_layer(state) if number == 0 else self.layers[number](state)
         if not len(self.head) and number == len(self.layers) - 1:
             return made
-        made = self._drop(activated(self.norms[number](made) if len(self.norms) else made, self.config))
+        made = self.norms[number](made) if len(self.norms) else made
+        if self.config.activation == "relu":
+            return rectified(made, self.config.dropout if self.training else 0.0, unit=self.config.l2_norm)
+        made = self._drop(activated(made, self.config))
         return unit_rows(made) if self.config.l2_norm else made
+
+    def _first_layer(self, x: Input) -> Tensor:
+        """The first layer of a training step is that of the validation before it, if this one was told to keep it."""
+        if self.training:
+            kept, self.kept_first = self.kept_first, None
+            return self.layers[0](x) if kept is None else kept
+        if not self.keeps_first:
+            return cast(Tensor, self.layers[0](x))
+        with torch.enable_grad():
+            self.kept_first = self.layers[0](x)
+        return self.kept_first.detach()
 
     def finish(self, outputs: list[Tensor]) -> Output:
         """Jumping knowledge and head, from the outputs of all layers; each node by itself."""

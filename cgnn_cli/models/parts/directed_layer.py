@@ -45,7 +45,7 @@ class DirectedLayer(nn.Module):
         for name, linear, share in (("out", self.from_out, share_out), ("in", self.from_in, share_in)):
             if share:
                 terms.append(self.ways[name].after(x, _scaled(linear.weight, share)))
-        return reduce(torch.add, terms).add_(bias)
+        return reduce(Tensor.add_, terms).add_(bias)
 
     def terms(self, name: str) -> tuple[Term, ...]:
         """The same in plain terms, for the weights of a layer of some name."""

@@ -1,10 +1,11 @@
-"""Row normalisation and the maximum over layers against torch's own, and their gradients."""
+"""What follows a layer and the maximum over layers against torch's own, and their gradients."""
 
 import pytest
 import torch
 import torch.nn.functional as F
 
-from cgnn_cli.models.parts.panels import largest, unit_rows
+from cgnn_cli.models.parts.classifier import dropout
+from cgnn_cli.models.parts.panels import BLOCK, largest, rectified, unit_rows
 
 
 def panels(count: int, dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -44,3 +45,37 @@ def test_among_equals_the_first_takes_the_whole_gradient() -> None:
     largest([a, b, c]).backward(torch.tensor([[5.0, 7.0]]))
     gradients = [panel.grad.tolist() for panel in (a, b, c) if panel.grad is not None]
     assert gradients == [[[5.0, 0.0]], [[0.0, 7.0]], [[0.0, 0.0]]]
+
+
+@pytest.mark.parametrize("unit", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5])
+def test_rectified_blocks_of_rows_are_relu_dropout_and_unit_rows_bit_for_bit(share: float, unit: bool) -> None:
+    """So are the gradient and the random numbers that come next; the last of three blocks is a short one."""
+    generator = torch.Generator().manual_seed(1)
+    shape = (2 * BLOCK // 64 + 5, 64)
+    x, factor = (torch.randn(shape, generator=generator) for _ in range(2))
+    x[3] = -1.0  # nothing is left of it
+
+    def in_passes(x: torch.Tensor) -> torch.Tensor:
+        made = dropout(F.relu(x), share, training=True)
+        return unit_rows(made) if unit else made
+
+    found = []
+    for function in (lambda x: rectified(x, share, unit=unit), in_passes):
+        torch.manual_seed(2)
+        given = x.clone().requires_grad_()
+        made = function(given)
+        (made * factor).sum().backward()
+        assert given.grad is not None
+        found.append((made.detach(), given.grad, torch.rand(3)))
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+    assert found[0][0].any() and found[0][1].any()
+
+
+def test_the_largest_over_several_blocks_has_the_gradient_of_whole_panels() -> None:
+    generator = torch.Generator().manual_seed(3)
+    inputs = [torch.randn(BLOCK // 16 + 3, 32, generator=generator, requires_grad=True) for _ in range(3)]
+    found = [
+        torch.autograd.grad(made.square().sum(), inputs) for made in (largest(inputs), torch.stack(inputs).amax(0))
+    ]
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
