@@ -52,7 +52,7 @@ def main() -> int:
             return 0
         print(run(python, "-m", "pip", "list", "--format", "freeze", folder=folder))
         inherited = {**os.environ, "PYTHONPATH": str(ROOT)}  # for the processes that tests start elsewhere
-        command = [python, "-m", "pytest", "-n", "auto", "--dist", "worksteal", *TESTS]  # as `make test` does
+        command = [str(python), "-m", "pytest", "-n", "auto", "--dist", "worksteal", *TESTS]  # as `make test` does
         return subprocess.run(command, cwd=ROOT, env=inherited, check=False).returncode
 
 
