@@ -16,7 +16,7 @@ from cgnn_cli.configs import CommuteConfig, ComputeConfig, TrainConfig
 from cgnn_cli.models.option_groups import SamplingOptions
 from cgnn_cli.operators.operator_table import OPERATORS
 from cgnn_cli.resources import block_entries, local_ranks, memory_limit, private_bytes, thread_count
-from cgnn_cli.solver_table import SOLVERS, WalkSize
+from cgnn_cli.solver_table import SOLVERS, WalkSize, solving_memory
 
 if TYPE_CHECKING:
     from cgnn_cli.graph import Dilap, Graph
@@ -34,7 +34,7 @@ COMPUTE = ComputeConfig()
 # fit where one of their size was freed (mended in glibc 2.38). Panels of a training pile up to 2.2 to 3.8 times of what
 # lives; to return them at once makes it 2.4 times as slow.
 KEPT_BELOW = 32 << 20
-PILED_UP, PILED_UP_EVALUATING = 3.0, 1.5
+PILED_UP, PILED_UP_EVALUATING = 2.6, 1.5
 CHUNK_ROWS = 1 << 14  # of an output, where a training is in batches: models/parts/sampling.py
 
 
@@ -108,7 +108,7 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
     """The pairs with what the solver needs, then some 18 arrays over the edges for the weights and their figures.
 
     What c is made of is six more: three over the pairs, and three over the edges. Cosines of common neighbours are made
-    before all of these, in no more memory, and kept.
+    before all of these, in no more memory, and kept. A verification solves when the weights are made.
     """
     graph, dilap = inputs["graph"], inputs["dilap"]
     edges, nodes, walk = int(graph.adjacency.nnz), graph.node_count, dilap.transition
@@ -129,7 +129,8 @@ def commute_memory(inputs: dict[str, Any], config: CommuteConfig, compute: Compu
     loops = private_bytes(8 * edges, 4 * edges) if graph.edges is not graph.adjacency else 0
     weights = _arrays(146 + (48 if SOLVERS[config.solver].parts else 0), edges) + 60 * nodes
     cosines = 146 * edges if config.proximity == "neighbours" else 0
-    work = _arrays(21, edges) + SOLVERS[config.solver].memory(size, config)
+    verifying = solving_memory(size, 2 * config.verify) if config.verify else 0
+    work = _arrays(21, edges) + max(SOLVERS[config.solver].memory(size, config), verifying)
     return _needed(inputs, loops + max(cosines, max(weights, work) + (private_bytes(8 * edges) if cosines else 0)))
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 
 MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # of malloc.h
+CHOSEN = ("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_", "GLIBC_TUNABLES")  # by whoever started this process
 USUAL = 32 << 20  # the largest block that glibc comes to keep by itself
 LARGEST, NEVER = (1 << 31) - 1, -1
 
@@ -18,9 +19,10 @@ def keeping_blocks(worth_it: bool = True) -> Iterator[None]:
 
     Otherwise it gives a block of 32 MiB or more back to the system, which fills every page of the next one with zeros
     first: half of the CPU time of a training on a graph that large. Kept blocks that do not fit pile up
-    (estimates.py), so this is worth it only where memory is left. Other systems' libraries are left as they are.
+    (estimates.py), so this is worth it only where memory is left. Other systems' libraries are left as they are, and
+    glibc too where its environment says what it is to keep.
     """
-    library = set_thresholds(LARGEST, NEVER) if worth_it else None
+    library = set_thresholds(LARGEST, NEVER) if worth_it and not any(name in os.environ for name in CHOSEN) else None
     try:
         yield
     finally:

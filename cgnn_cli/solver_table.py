@@ -84,13 +84,17 @@ def _exact_memory(size: WalkSize, config: Any) -> int:
 def _series_memory(size: WalkSize, config: Any) -> int:
     """Six matrices over the pairs, then three numbers for each of their entries and a block of rows for each thread.
 
-    Beside them are two parts of c. Before all, a tolerance solves for sampled pairs, on a small walk by a dense matrix.
+    Beside them are two parts of c. Before all, a tolerance solves for sampled pairs, on a small walk by a dense matrix,
+    on a large one in processes.
     """
     from cgnn_cli.numerics.exact import dense_bytes
     from cgnn_cli.numerics.pair_times import dense_pays
     from cgnn_cli.numerics.verify import SAMPLED
 
-    sampled = dense_bytes(size.states) if config.tolerance is not None and dense_pays(size.states, 2 * SAMPLED) else 0
+    sampled = 0.0
+    if config.tolerance is not None:
+        dense = dense_pays(size.states, 2 * SAMPLED)
+        sampled = dense_bytes(size.states) if dense else solving_memory(size, 2 * SAMPLED)
     blocks = min(_blocks_of_rows(size, config.step_count), size.memory)
     entries, edges = size.steps + size.states, size.edges if private_bytes(8 * size.edges) else 0  # large: in files
     lazy = 0 if size.waits else 2 * private_bytes(8 * entries, 4 * entries)
@@ -117,13 +121,17 @@ def _blocks_of_rows(size: WalkSize, steps: int) -> float:
 
 
 def _sketch_memory(size: WalkSize, config: Any) -> int:
-    """A series, then some 25 arrays over the pairs; a worker solves with 14 vectors, and a walk of its own."""
+    """A series, then some 25 arrays over the pairs while it solves."""
+    return max(_series_memory(size, config), 200 * size.edges + solving_memory(size, config.probes))
+
+
+def solving_memory(size: WalkSize, solves: int) -> int:
+    """A worker solves with 14 vectors, and a walk of its own; it is a process where there is much to solve."""
     from cgnn_cli.apart import PROCESS_BYTES
     from cgnn_cli.numerics.threads import WORTH_PROCESSES
 
-    own = PROCESS_BYTES if size.jobs > 1 and config.probes * size.steps >= WORTH_PROCESSES else 0
-    solves = size.jobs * (14 * 8 * size.states + 12 * size.steps + own)
-    return max(_series_memory(size, config), 200 * size.edges + solves)
+    own = PROCESS_BYTES if size.jobs > 1 and solves * size.steps >= WORTH_PROCESSES else 0
+    return size.jobs * (14 * 8 * size.states + 12 * size.steps + own)
 
 
 SOLVERS: dict[str, Solver] = {
