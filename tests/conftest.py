@@ -11,10 +11,11 @@ import pytest
 from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
-from cgnn_cli.resources import allowed_cores
+from cgnn_cli.execution.runner import SPINS
 from tests import forks
 from tests.front_door import FrontDoor
 
+os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # as commands do: threads would wait by spinning
 MakeStandIn = Callable[[str], dict[str, Path]]
 QUESTIONS = {"git", "uname"}  # programs that say something for the provenance, and compute nothing
 LONGEST = {"test_benchmarks.py", "test_resources.py"}  # begun first, so that no worker has one of them alone at the end
@@ -22,11 +23,6 @@ REAL_DATA = os.environ.get("CGNN_TEST_DATA", "")
 # A machine that does other work beside the tests is slow for a moment; that is no fault of what they try.
 settings.register_profile("cgnn", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("cgnn")
-
-
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than cores: many tests wait for processes that they start."""
-    return allowed_cores() + 1
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from cgnn_cli.execution.runner import SPINS
+
 ROOT = Path(__file__).parents[1]
 FIGURE = re.compile(r"\d[\d,.]*(?:e[+-]?\d+)?")
 
 
 def benchmark(page: Path, *arguments: str, program: str = "commute.py") -> str:
     command = [sys.executable, str(ROOT / "benchmarks" / program), "--quick", "--output", str(page), *arguments]
-    environment = {"PATH": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = {"PATH": "", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GOMP_SPINCOUNT": SPINS}
     subprocess.run(command, check=True, env=environment)
     return page.read_text(encoding="utf-8")
 
