@@ -90,23 +90,20 @@ def update_page(path: Path, sections: dict[str, Section], conditions: str) -> No
     path.write_text(text, encoding="utf-8")
 
 
-def _markers(name: str) -> tuple[str, str]:
-    return f"<!-- measured: {name} -->\n", f"\n<!-- end of {name} -->"
+def _block(name: str) -> re.Pattern[str]:
+    return re.compile(f"(<!-- measured: {re.escape(name)} -->\n)(.*?)(<!-- end of {re.escape(name)} -->)", re.DOTALL)
 
 
 def _between(text: str, name: str) -> str | None:
-    begin, end = _markers(name)
-    found = re.search(re.escape(begin) + "(.*?)" + re.escape(end), text, flags=re.DOTALL)
-    return found[1] if found else None
+    found = _block(name).search(text)
+    return found[2].rstrip() if found else None
 
 
 def _replace(text: str, name: str, content: str) -> str:
     """The text with new content between the markers, which are added at its end where they are missing."""
-    begin, end = _markers(name)
-    old = _between(text, name)
-    if old is None:
-        return f"{text.rstrip()}\n\n{begin}{content}{end}\n"
-    return text.replace(begin + old + end, begin + content + end)
+    if _block(name).search(text) is None:
+        text = f"{text.rstrip()}\n\n<!-- measured: {name} -->\n<!-- end of {name} -->\n"
+    return _block(name).sub(lambda block: f"{block[1]}{content}\n{block[3]}", text)
 
 
 def _rows(text: str) -> list[tuple[str, str, str, str]]:

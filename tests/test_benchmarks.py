@@ -46,8 +46,10 @@ def test_every_part_writes_finite_figures(tmp_path: Path) -> None:
 def test_one_part_leaves_the_others(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     row = "| 1a | goal | 7 times | yes |"
-    page.write_text(f"<!-- measured: goals -->\n| | | | |\n|---|---|---|---|\n{row}\n<!-- end of goals -->\n")
+    empty = "<!-- measured: tolerance -->\n<!-- end of tolerance -->\n"
+    page.write_text(f"{empty}<!-- measured: goals -->\n| | | | |\n|---|---|---|---|\n{row}\n<!-- end of goals -->\n")
     text = benchmark(page, "--only", "tolerance")
+    assert text.count("measured: tolerance") == 1
     assert row in part(text, "goals") and "| 3 |" in part(text, "goals") and "citeseer" in part(text, "tolerance")
 
 
